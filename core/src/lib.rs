@@ -1,0 +1,19 @@
+//! An MCP client as a pure state machine.
+#![forbid(unsafe_code)]
+
+pub mod config;
+pub mod error;
+pub mod process;
+pub mod protocol;
+mod stderr;
+mod time;
+
+pub use config::{
+    Capabilities, ClientInfo, Conduct, ConfigError, Descendants, Environment, IdMatching, Limits, Secret,
+    Server, Settings, StderrMode, Timeouts, Utf8, validate_command,
+};
+pub use error::{Cause, Code, Delivery, End, Failure, FailureKind, Refusal, Refused, RemoteError};
+pub use process::{Exit, Signal, Signalled, StartFailure, Tree};
+pub use protocol::Version;
+pub use stderr::Tail;
+pub use time::Time;

@@ -5,6 +5,7 @@ pub mod config;
 pub mod error;
 pub mod process;
 pub mod protocol;
+mod redact;
 mod stderr;
 mod time;
 

@@ -6,6 +6,7 @@ pub mod error;
 pub mod process;
 pub mod protocol;
 mod redact;
+mod sample;
 mod stderr;
 mod time;
 

@@ -1,8 +1,15 @@
 //! A snapshot of the tail.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
-/// The newest standard error output of a server: bounded, cut on a character boundary, secrets removed.
+use crate::sample::write_escaped;
+
+/// The newest standard error output of a server, as it was at one moment (row L22).
+///
+/// At most [`Limits::stderr_tail`](crate::Limits) bytes, beginning and ending on a character boundary, invalid UTF-8
+/// replaced by U+FFFD, the values of secrets replaced by `[secret]`. It may be shown and logged: `Display` escapes
+/// control and format characters except line feed and tab, so that it cannot act on a terminal. What it says is never
+/// taken for a failure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tail {
     text: String,
@@ -10,12 +17,16 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// Whether the server wrote nothing.
+    pub(super) fn new(text: String, truncated: bool) -> Tail {
+        Tail { text, truncated }
+    }
+
+    /// Whether there is nothing to show.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// The text, invalid UTF-8 replaced.
+    /// The text with its control characters.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -31,6 +42,35 @@ impl fmt::Display for Tail {
         if self.truncated {
             f.write_str("[...] ")?;
         }
-        f.write_str(&self.text)
+        for c in self.text.chars() {
+            match c {
+                '\n' | '\t' => f.write_char(c)?,
+                c => write_escaped(c, f)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn l22_a_tail_cannot_act_on_a_terminal() {
+        let tail = Tail::new("a\tb\r\n\u{1b}[31mred\u{9b}0m \u{202e}gpj.exe\u{0}".to_owned(), false);
+        assert_eq!(tail.to_string(), "a\tb\\r\n\\x1b[31mred\\u{9b}0m \\u{202e}gpj.exe\\x00");
+        assert!(!format!("{tail:?}").contains(['\u{1b}', '\u{202e}', '\n']));
+        assert!(tail.as_str().contains('\u{1b}'));
+    }
+
+    #[test]
+    fn l22_a_truncated_tail_is_marked() {
+        let tail = Tail::new("end".to_owned(), true);
+        assert_eq!(tail.to_string(), "[...] end");
+        assert!(tail.is_truncated());
+        assert!(!tail.is_empty());
+        assert_eq!(Tail::default().to_string(), "");
+        assert!(Tail::default().is_empty());
     }
 }

@@ -5,6 +5,7 @@ pub mod config;
 pub mod error;
 pub mod process;
 pub mod protocol;
+mod rate;
 mod redact;
 mod sample;
 mod stderr;

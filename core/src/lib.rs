@@ -12,8 +12,8 @@ mod stderr;
 mod time;
 
 pub use config::{
-    Capabilities, ClientInfo, Conduct, ConfigError, Descendants, Environment, IdMatching, Limits, Secret,
-    Server, Settings, StderrMode, Timeouts, Utf8, validate_command,
+    BLOCKED_COMMANDS, BlockedCommand, Capabilities, ClientInfo, Conduct, ConfigError, Descendants,
+    Environment, IdMatching, Limits, Secret, Server, Settings, StderrMode, Timeouts, Utf8, validate_command,
 };
 pub use error::{Cause, Code, Delivery, End, Failure, FailureKind, Refusal, Refused, RemoteError};
 pub use process::{Exit, Signal, Signalled, StartFailure, Tree};

@@ -25,7 +25,7 @@ use super::{Environment, Secret, Settings};
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Server {
-    /// Carried by every error and diagnostic.
+    /// Carried by every error and diagnostic; at most [`Server::LONGEST_NAME`] bytes.
     pub name: String,
     /// The executable: a path, or a bare name that is looked up in the `PATH` the server gets.
     pub command: String,
@@ -41,11 +41,12 @@ pub struct Server {
     /// More variables of the host to inherit, by name.
     #[serde(default)]
     pub inherit: Vec<String>,
-    /// Variables with their values; a later one of the same name wins, and all win over inherited ones.
-    #[serde(default)]
+    /// Variables with their values; a later one of the same name wins, and all win over inherited ones. An object in
+    /// JSON.
+    #[serde(default, with = "pairs")]
     pub variables: Vec<(String, String)>,
-    /// Variables whose values are never shown (row L04).
-    #[serde(default)]
+    /// Variables whose values are never shown (row L04); no name twice, nor one of `variables`. An object in JSON.
+    #[serde(default, with = "pairs")]
     pub secrets: Vec<(String, Secret)>,
     /// Turns the command guard off (row L03).
     #[serde(default)]
@@ -62,6 +63,9 @@ pub struct Server {
 }
 
 impl Server {
+    /// 128 bytes: a name is repeated in every message, and a page of it helps nobody.
+    pub const LONGEST_NAME: usize = 128;
+
     /// A server called `name` that is started as `command`, with all else at its default.
     pub fn new(name: impl Into<String>, command: impl Into<String>) -> Server {
         Server {
@@ -143,6 +147,13 @@ impl Server {
         self
     }
 
+    /// Sets which processes a close ends.
+    #[must_use]
+    pub fn descendants(mut self, descendants: Descendants) -> Server {
+        self.descendants = descendants;
+        self
+    }
+
     /// Sets how the session behaves.
     #[must_use]
     pub fn settings(mut self, settings: Settings) -> Server {
@@ -177,4 +188,38 @@ pub enum Descendants {
     All,
     /// Only the group, for servers that start daemons which are to live on.
     Group,
+}
+
+/// Reads an object into pairs, so that their order stays and a name that stands there twice is seen.
+mod pairs {
+    use std::fmt;
+    use std::marker::PhantomData;
+
+    use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+
+    struct Pairs<V>(PhantomData<V>);
+
+    impl<'de, V: Deserialize<'de>> Visitor<'de> for Pairs<V> {
+        type Value = Vec<(String, V)>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object of names and values")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut pairs = Vec::new();
+            while let Some(pair) = map.next_entry()? {
+                pairs.push(pair);
+            }
+            Ok(pairs)
+        }
+    }
+
+    pub(super) fn deserialize<'de, D, V>(input: D) -> Result<Vec<(String, V)>, D::Error>
+    where
+        D: Deserializer<'de>,
+        V: Deserialize<'de>,
+    {
+        input.deserialize_map(Pairs(PhantomData))
+    }
 }

@@ -100,7 +100,7 @@ pub enum IdMatching {
     Decimal,
 }
 
-/// Deadlines. `None` means no deadline.
+/// Deadlines. `None` means no deadline; in JSON they are whole milliseconds, or null.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -123,10 +123,10 @@ pub struct Timeouts {
     /// For the answer of one health check.
     #[serde(with = "crate::config::settings::milliseconds")]
     pub health: Option<Duration>,
-    /// From closing the server's input to SIGTERM.
+    /// From closing the server's input to SIGTERM; never `None`, since a close has a bound (row L17).
     #[serde(with = "crate::config::settings::milliseconds")]
     pub end_of_input: Option<Duration>,
-    /// From SIGTERM to SIGKILL.
+    /// From SIGTERM to SIGKILL; never `None`, since a close has a bound (row L17).
     #[serde(with = "crate::config::settings::milliseconds")]
     pub terminate: Option<Duration>,
 }
@@ -148,6 +148,8 @@ impl Timeouts {
     pub const TERMINATE: Duration = Duration::from_secs(2);
     /// At most 1 s after SIGKILL to reap and to prove the group gone. Not adjustable.
     pub const REAP: Duration = Duration::from_secs(1);
+    /// 366 days: a longer deadline is none, and `None` says so. Not adjustable.
+    pub const LONGEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
     /// How long an exit waits for end of output, and the other way round (L15). Not adjustable.
     pub const LOSS: Duration = Duration::from_millis(100);
 }

@@ -2,14 +2,15 @@
 
 mod check;
 mod environment;
+mod error;
 mod guard;
 mod limits;
 mod secret;
 mod server;
 mod settings;
 
-pub use check::ConfigError;
 pub use environment::Environment;
+pub use error::ConfigError;
 pub use guard::{BLOCKED_COMMANDS, BlockedCommand, validate_command};
 pub use limits::Limits;
 pub use secret::Secret;

@@ -3,6 +3,10 @@
 use serde::Deserialize;
 
 /// Bounds in bytes and counts. Each default is an associated constant with its reason.
+///
+/// Each has a least and a most that [`Server::check`](crate::Server::check) enforces and its error names: no count is
+/// zero, a line, a queue and a catalog have room for 1 KiB, and no bound on bytes is above 1 GiB. `discard` is not below
+/// `line`, nor `send_queue` below `parameters`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]

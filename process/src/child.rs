@@ -1,0 +1,313 @@
+//! One started server and the process group that it leads.
+
+use std::{
+    io,
+    os::fd::BorrowedFd,
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::{Errno, retry_on_intr},
+    process::{
+        Pid, Signal as Number, WaitId, WaitIdOptions, WaitIdStatus, getpgid, kill_process,
+        kill_process_group, test_kill_process_group, waitid,
+    },
+};
+use sans_mcp::{Exit, Signal, Signalled, Tree};
+
+use crate::watch::Watch;
+
+/// A started server: the leader of a process group, which its own children are in unless they leave it.
+///
+/// The system gives a number to another process once its leader is reaped and its group is empty. So nothing is
+/// signalled after the leader was reaped, by [`Child::reap`] or by the host behind our back, and no group after it
+/// was seen empty; an exit is therefore looked at first and reaped last.
+///
+/// Dropping it is the impolite end (row L18): SIGKILL for the group at once, and a wait of [`Child::DROP_BOUND`] at
+/// most for it to be gone. That needs no runtime and never panics. The polite one is the session's close.
+#[derive(Debug)]
+pub struct Child {
+    leader: Pid,
+    watch: Watch,
+    /// How the leader ended, once seen.
+    exit: Option<Exit>,
+    /// Whether the leader's status was taken, by us or by somebody else.
+    reaped: bool,
+    /// Whether the group was once seen without a process.
+    group_empty: bool,
+}
+
+impl Child {
+    /// 200 ms: a killed process is gone within a few; only one that hangs in the kernel takes longer.
+    pub const DROP_BOUND: Duration = Duration::from_millis(200);
+
+    /// Takes charge of a process that was just started as the leader of a group. If that fails it is not running.
+    pub(crate) fn watch(leader: Pid) -> io::Result<Child> {
+        match Watch::open(leader) {
+            Ok(watch) => Ok(Child { leader, watch, exit: None, reaped: false, group_empty: false }),
+            Err(error) => {
+                let _ = kill_process_group(leader, Number::KILL);
+                let _ = retry_on_intr(|| waitid(WaitId::Pid(leader), WaitIdOptions::EXITED));
+                Err(error)
+            }
+        }
+    }
+
+    /// The leader's process number, which is also that of its group. For messages: it may be another's later.
+    ///
+    /// ```
+    /// use sans_mcp::Server;
+    ///
+    /// let (child, _pipes) = sans_mcp_process::spawn(&Server::new("echo", "cat")).expect("cat is installed");
+    /// assert!(child.id() > 1);
+    /// ```
+    pub fn id(&self) -> u32 {
+        self.leader.as_raw_pid().unsigned_abs()
+    }
+
+    /// A descriptor that becomes readable, and stays so, once the leader has exited; for the driver's poll.
+    ///
+    /// It is a pidfd where the system has them, and otherwise a pipe that a waiting thread closes, which reports a
+    /// hang-up: watch it for reading and take either for the news. It is not for reading from. [`Child::exit`] then
+    /// says how it ended.
+    ///
+    /// ```
+    /// use rustix::event::{PollFd, PollFlags, poll};
+    /// use sans_mcp::{Exit, Server};
+    ///
+    /// let (mut child, _pipes) = sans_mcp_process::spawn(&Server::new("brief", "true")).expect("true is installed");
+    /// poll(&mut [PollFd::from_borrowed_fd(child.pidfd(), PollFlags::IN)], None).expect("poll works");
+    /// assert_eq!(child.exit(), Some(Exit::Code(0)));
+    /// ```
+    pub fn pidfd(&self) -> BorrowedFd<'_> {
+        self.watch.fd()
+    }
+
+    /// How the leader ended, or `None` while it runs. It is not reaped, so that its group can still be signalled.
+    ///
+    /// [`Exit::Unknown`] if the host has taken the status itself, by waiting for any child or ignoring SIGCHLD; then
+    /// nothing is signalled any more. Drivers call it when [`Child::pidfd`] is readable, after they have read the
+    /// output that is there (row L15).
+    ///
+    /// ```
+    /// use sans_mcp::{Exit, Server};
+    ///
+    /// let (mut child, pipes) = sans_mcp_process::spawn(&Server::new("echo", "cat")).expect("cat is installed");
+    /// assert_eq!(child.exit(), None);
+    /// drop(pipes.stdin); // `cat` leaves at the end of its input
+    /// while child.exit().is_none() {
+    ///     std::thread::yield_now();
+    /// }
+    /// assert_eq!(child.exit(), Some(Exit::Code(0)));
+    /// ```
+    pub fn exit(&mut self) -> Option<Exit> {
+        if self.exit.is_none() {
+            self.look(WaitIdOptions::NOWAIT);
+        }
+        self.exit
+    }
+
+    /// Sends `signal` to the whole group, and to the leader itself if it has left the group.
+    ///
+    /// [`Signalled::NoProcess`] without a signal once the leader is reaped, and for a group that was once seen empty.
+    /// A member that has exited and is not reaped yet still counts as one that got it. Drivers call it for
+    /// `Output::Signal`.
+    ///
+    /// ```
+    /// use sans_mcp::{Exit, Server, Signal, Signalled};
+    ///
+    /// let (mut child, _pipes) = sans_mcp_process::spawn(&Server::new("echo", "cat")).expect("cat is installed");
+    /// assert_eq!(child.signal(Signal::Terminate), Signalled::Delivered);
+    /// while child.exit().is_none() {
+    ///     std::thread::yield_now();
+    /// }
+    /// assert_eq!(child.exit(), Some(Exit::Signal(15)));
+    /// child.reap();
+    /// assert_eq!(child.signal(Signal::Kill), Signalled::NoProcess);
+    /// ```
+    pub fn signal(&mut self, signal: Signal) -> Signalled {
+        // Somebody else may have reaped the leader since.
+        self.look(WaitIdOptions::NOWAIT);
+        if self.reaped {
+            return Signalled::NoProcess;
+        }
+        let number = match signal {
+            Signal::Terminate => Number::TERM,
+            Signal::Kill => Number::KILL,
+        };
+        let group = self.signal_group(number);
+        if !self.leader_has_left_group() {
+            return group;
+        }
+        match (group, kill_process(self.leader, number)) {
+            (Signalled::Delivered, _) | (_, Ok(())) => Signalled::Delivered,
+            (Signalled::NotPermitted, _) | (_, Err(Errno::PERM)) => Signalled::NotPermitted,
+            _ => Signalled::NoProcess,
+        }
+    }
+
+    /// Takes the status of a leader that has exited; `None`, and nothing happens, while it runs.
+    ///
+    /// After it no signal is ever sent to the number again, so the group is killed before. Drivers call it for
+    /// `Output::Reap`; once more does no harm.
+    ///
+    /// ```
+    /// use sans_mcp::{Exit, Server, Signal};
+    ///
+    /// let (mut child, _pipes) = sans_mcp_process::spawn(&Server::new("echo", "cat")).expect("cat is installed");
+    /// assert_eq!(child.reap(), None);
+    /// child.signal(Signal::Kill);
+    /// while child.reap().is_none() {
+    ///     std::thread::yield_now();
+    /// }
+    /// assert_eq!(child.reap(), Some(Exit::Signal(9)));
+    /// ```
+    pub fn reap(&mut self) -> Option<Exit> {
+        self.look(WaitIdOptions::empty());
+        self.exit
+    }
+
+    /// What is left of the group; [`Tree::Gone`] for good once nothing is. Drivers call it for `Output::ProbeTree`.
+    ///
+    /// On Linux the number of living members is counted, and members that ended but that their parent does not reap
+    /// do not count. Where members were orphaned and the host is the one that inherits them, as the first process of
+    /// a container does, the dead ones are reaped here once the leader is. On macOS it is known only that there is at
+    /// least one member.
+    ///
+    /// ```
+    /// use sans_mcp::{Server, Signal, Tree};
+    ///
+    /// let (mut child, _pipes) = sans_mcp_process::spawn(&Server::new("echo", "cat")).expect("cat is installed");
+    /// assert_eq!(child.probe(), Tree::Alive(1));
+    /// child.signal(Signal::Kill);
+    /// while child.reap().is_none() {
+    ///     std::thread::yield_now();
+    /// }
+    /// assert_eq!(child.probe(), Tree::Gone);
+    /// ```
+    pub fn probe(&mut self) -> Tree {
+        let leader_outside = self.exit().is_none() && self.leader_has_left_group();
+        match (self.probe_group(), leader_outside) {
+            (Tree::Gone, true) => Tree::Alive(1),
+            (Tree::Alive(members), true) => Tree::Alive(members.saturating_add(1)),
+            (group, _) => group,
+        }
+    }
+
+    /// Asks how the leader ended, and takes the status unless `keep` says otherwise.
+    fn look(&mut self, keep: WaitIdOptions) {
+        if self.reaped {
+            return;
+        }
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | keep;
+        match retry_on_intr(|| waitid(self.watch.leader(self.leader), options)) {
+            Ok(None) => {}
+            Ok(Some(status)) => {
+                self.exit.get_or_insert(exit_of(&status));
+                self.reaped = keep.is_empty();
+            }
+            // It is no child of ours any more.
+            Err(_) => {
+                self.exit.get_or_insert(Exit::Unknown);
+                self.reaped = true;
+            }
+        }
+    }
+
+    fn signal_group(&mut self, number: Number) -> Signalled {
+        if self.group_empty {
+            return Signalled::NoProcess;
+        }
+        match kill_process_group(self.leader, number) {
+            Ok(()) => Signalled::Delivered,
+            Err(Errno::PERM) => Signalled::NotPermitted,
+            Err(_) => {
+                self.group_empty = true;
+                Signalled::NoProcess
+            }
+        }
+    }
+
+    fn probe_group(&mut self) -> Tree {
+        if self.group_is_empty() {
+            return Tree::Gone;
+        }
+        let members = self.count();
+        // Counted first: a member that is seen dead has already given its own children to who inherits them.
+        if self.reaped {
+            self.reap_orphans();
+        }
+        if self.group_is_empty() { Tree::Gone } else { members }
+    }
+
+    fn group_is_empty(&mut self) -> bool {
+        self.group_empty = self.group_empty || test_kill_process_group(self.leader) == Err(Errno::SRCH);
+        self.group_empty
+    }
+
+    /// Reaps members of the group that the system has made our children when they lost their parent.
+    fn reap_orphans(&self) {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+        while let Ok(Some(_)) = retry_on_intr(|| waitid(WaitId::Pgid(Some(self.leader)), options)) {}
+    }
+
+    /// The members of a group that has some.
+    #[cfg(target_os = "linux")]
+    fn count(&mut self) -> Tree {
+        use crate::members::{Members, members};
+
+        match members(self.leader) {
+            Ok(Members { alive: 0, dead: 1.. }) => Tree::Gone,
+            Ok(Members { alive, .. }) => Tree::Alive(alive.max(1)),
+            Err(_) => Tree::Alive(1),
+        }
+    }
+
+    #[cfg(target_os = "macos")]
+    fn count(&mut self) -> Tree {
+        Tree::Alive(1)
+    }
+
+    /// Whether a leader that is not reaped is in another group by now: a process may move within its session.
+    fn leader_has_left_group(&self) -> bool {
+        !self.reaped && getpgid(Some(self.leader)).is_ok_and(|group| group != self.leader)
+    }
+
+    /// Waits until the leader has exited, until `deadline` at most.
+    fn wait(&self, deadline: Instant) {
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let mut fds = [PollFd::from_borrowed_fd(self.watch.fd(), PollFlags::IN)];
+            let timeout = Timespec::try_from(left).unwrap_or_default();
+            if poll(&mut fds, Some(&timeout)) != Err(Errno::INTR) {
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if self.reaped {
+            return;
+        }
+        let deadline = Instant::now() + Child::DROP_BOUND;
+        self.signal(Signal::Kill);
+        self.wait(deadline);
+        self.reap();
+        // Members die by themselves, but those that we inherit stay as zombies unless they are reaped here.
+        while self.reaped && self.probe() != Tree::Gone && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+fn exit_of(status: &WaitIdStatus) -> Exit {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => Exit::Code(code),
+        (None, Some(signal)) => Exit::Signal(signal),
+        (None, None) => Exit::Unknown,
+    }
+}

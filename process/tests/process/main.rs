@@ -1,0 +1,19 @@
+//! The life of real processes. Each test states the rule that it protects, and leaves no process behind.
+#![cfg(target_os = "linux")]
+
+#[cfg(test)]
+mod drop;
+#[cfg(test)]
+mod environment;
+#[cfg(test)]
+mod exit;
+#[cfg(test)]
+mod pipes;
+#[cfg(test)]
+mod signal;
+#[cfg(test)]
+mod sigpipe;
+#[cfg(test)]
+mod start;
+#[cfg(test)]
+mod support;

@@ -1,0 +1,93 @@
+//! Row L17 and cases C126, C129 and C130: signals reach the whole group, and nothing else.
+
+use rustix::process::{Pid, getpgid, setpgid};
+use sans_mcp::{Exit, Signal, Signalled, Tree};
+use sans_mcp_process::spawn;
+
+use crate::support::{ALONE, as_server, eventually, exit_of, gone, is_running, line, shell};
+
+/// A shell that waits for a child of its own, and prints the child's number.
+const SHELL_WITH_CHILD: &str = "sleep 1000 & echo $!; wait";
+
+#[test]
+fn c130_a_server_leads_a_group_of_its_own() {
+    let (child, _pipes) = spawn(&shell("read line")).expect("there is a shell");
+    let pid = Pid::from_raw(child.id().cast_signed()).expect("not zero");
+    assert_eq!(getpgid(Some(pid)), Ok(pid));
+    assert_ne!(getpgid(None), Ok(pid));
+}
+
+#[test]
+fn c126_a_signal_reaches_the_grandchildren() {
+    for (signal, number) in [(Signal::Terminate, 15), (Signal::Kill, 9)] {
+        let (mut child, pipes) = spawn(&shell(SHELL_WITH_CHILD)).expect("there is a shell");
+        let grandchild: u32 = line(&pipes.stdout).parse().expect("a number");
+        assert_eq!(child.probe(), Tree::Alive(2));
+        assert_eq!(child.signal(signal), Signalled::Delivered);
+        assert_eq!(exit_of(&mut child), Exit::Signal(number));
+        eventually("its end", || (!is_running(grandchild)).then_some(()));
+        assert_eq!(child.reap(), Some(Exit::Signal(number)));
+        gone(&mut child);
+    }
+}
+
+#[test]
+fn l17_a_group_outlives_its_leader_and_is_still_killed() {
+    let (mut child, pipes) = spawn(&shell("sleep 1000 & echo $!")).expect("there is a shell");
+    let grandchild: u32 = line(&pipes.stdout).parse().expect("a number");
+    assert_eq!(exit_of(&mut child), Exit::Code(0));
+    assert_eq!(child.probe(), Tree::Alive(1), "the leader itself counts no more");
+    assert!(is_running(grandchild));
+    assert_eq!(child.signal(Signal::Kill), Signalled::Delivered);
+    eventually("its end", || (!is_running(grandchild)).then_some(()));
+    child.reap();
+    gone(&mut child);
+}
+
+#[test]
+fn c129_nothing_is_signalled_after_the_reap() {
+    let (mut child, pipes) = spawn(&shell("sleep 1000 & echo $!")).expect("there is a shell");
+    let grandchild: u32 = line(&pipes.stdout).parse().expect("a number");
+    exit_of(&mut child);
+    child.reap();
+    for signal in [Signal::Terminate, Signal::Kill] {
+        assert_eq!(child.signal(signal), Signalled::NoProcess);
+    }
+    assert_eq!(child.probe(), Tree::Alive(1), "found, and left alone");
+    drop(child);
+    assert!(is_running(grandchild), "not even a drop signals");
+    let grandchild = Pid::from_raw(grandchild.cast_signed()).expect("not zero");
+    rustix::process::kill_process(grandchild, rustix::process::Signal::KILL).expect("it runs");
+}
+
+/// The number of an empty group can be given to another group, so what was gone once is gone for good.
+#[test]
+fn c129_a_group_that_was_seen_empty_stays_gone() {
+    let (mut child, _pipes) = spawn(&shell("exit 0")).expect("there is a shell");
+    exit_of(&mut child);
+    child.reap();
+    assert_eq!(child.probe(), Tree::Gone);
+    assert_eq!(child.signal(Signal::Kill), Signalled::NoProcess);
+    assert_eq!(child.probe(), Tree::Gone);
+}
+
+/// A server that moves into the group of the host, where no group signal of ours can find it.
+#[test]
+fn l17_a_leader_that_left_its_group_is_still_found() {
+    const TEST: &str = "signal::l17_a_leader_that_left_its_group_is_still_found";
+    if std::env::var_os(ALONE).is_some() {
+        let host = rustix::process::getppid().expect("it started this process");
+        setpgid(None, getpgid(Some(host)).ok()).expect("the same session");
+        println!("\nmoved");
+        loop {
+            std::thread::park();
+        }
+    }
+    let (mut child, pipes) = spawn(&as_server(TEST)).expect("own file");
+    eventually("its move", || line(&pipes.stdout).contains("moved").then_some(()));
+    assert_eq!(child.probe(), Tree::Alive(1));
+    assert_eq!(child.signal(Signal::Terminate), Signalled::Delivered);
+    assert_eq!(exit_of(&mut child), Exit::Signal(15));
+    child.reap();
+    gone(&mut child);
+}

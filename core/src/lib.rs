@@ -10,6 +10,7 @@ mod redact;
 mod sample;
 mod stderr;
 mod time;
+pub(crate) mod wire;
 
 pub use config::{
     BLOCKED_COMMANDS, BlockedCommand, Capabilities, ClientInfo, Conduct, ConfigError, Descendants,

@@ -3,5 +3,7 @@
 //! Nothing here knows a method of MCP, keeps a call or builds a tree; every step is linear in the bytes it is given
 //! and bounded in what it holds.
 
+mod line;
+pub(crate) mod lines;
 mod prefix;
 pub(crate) mod scan;

@@ -3,6 +3,7 @@
 //! Nothing here knows a method of MCP, keeps a call or builds a tree; every step is linear in the bytes it is given
 //! and bounded in what it holds.
 
+pub(crate) mod encode;
 pub(crate) mod envelope;
 pub(crate) mod id;
 mod line;

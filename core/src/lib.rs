@@ -10,6 +10,7 @@ mod redact;
 mod sample;
 mod stderr;
 mod time;
+pub mod tool;
 pub(crate) mod wire;
 
 pub use config::{
@@ -21,3 +22,4 @@ pub use process::{Exit, Signal, Signalled, StartFailure, Tree};
 pub use protocol::Version;
 pub use stderr::Tail;
 pub use time::Time;
+pub use tool::{Content, Contents, DecodeError, ResourceContents, ToolResult};

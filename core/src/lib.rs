@@ -22,4 +22,4 @@ pub use process::{Exit, Signal, Signalled, StartFailure, Tree};
 pub use protocol::Version;
 pub use stderr::Tail;
 pub use time::Time;
-pub use tool::{Content, Contents, DecodeError, ResourceContents, ToolResult};
+pub use tool::{Content, Contents, DecodeError, ResourceContents, SchemaNote, ToolResult};

@@ -5,5 +5,7 @@
 
 mod raw;
 mod result;
+mod schema;
 
 pub use result::{Content, Contents, DecodeError, ResourceContents, ToolResult};
+pub use schema::SchemaNote;

@@ -22,4 +22,7 @@ pub use process::{Exit, Signal, Signalled, StartFailure, Tree};
 pub use protocol::Version;
 pub use stderr::Tail;
 pub use time::Time;
-pub use tool::{Content, Contents, DecodeError, ResourceContents, SchemaNote, ToolResult};
+pub use tool::{
+    ArgumentType, Call, Catalog, Content, Contents, DecodeError, Reason, Request, ResourceContents,
+    SchemaNote, SetAside, Tool, ToolResult,
+};

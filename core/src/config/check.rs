@@ -141,11 +141,9 @@ impl Server {
 
     fn check_timeouts(&self) -> Result<(), ConfigError> {
         let timeouts = &self.settings.timeouts;
-        let ladder = [
-            ("settings.timeouts.end_of_input", timeouts.end_of_input),
-            ("settings.timeouts.terminate", timeouts.terminate),
-        ];
-        let others = [
+        let all = [
+            ("settings.timeouts.end_of_input", Some(timeouts.end_of_input)),
+            ("settings.timeouts.terminate", Some(timeouts.terminate)),
             ("settings.timeouts.connect", timeouts.connect),
             ("settings.timeouts.call", timeouts.call),
             ("settings.timeouts.maximum", timeouts.maximum),
@@ -153,10 +151,7 @@ impl Server {
             ("settings.timeouts.health_interval", timeouts.health_interval),
             ("settings.timeouts.health", timeouts.health),
         ];
-        if let Some((field, _)) = ladder.iter().find(|(_, duration)| duration.is_none()) {
-            return Err(ConfigError::NoTimeout { server: self.shown(), field });
-        }
-        for (field, duration) in others.into_iter().chain(ladder) {
+        for (field, duration) in all {
             let Some(duration) = duration else { continue };
             if duration.is_zero() {
                 return Err(ConfigError::ZeroTimeout { server: self.shown(), field });

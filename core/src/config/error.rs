@@ -111,14 +111,6 @@ pub enum ConfigError {
         /// [`Timeouts::LONGEST`](crate::Timeouts::LONGEST).
         limit: Duration,
     },
-    /// A step of the close ladder has no deadline, so a close would have no bound (row L17).
-    #[error("server `{server}`: `{field}` is not set, and a close must end: give it a duration")]
-    NoTimeout {
-        /// Name of the server.
-        server: String,
-        /// The field.
-        field: &'static str,
-    },
     /// A limit is so small that nothing works, or so large that it is none.
     #[error("server `{server}`: `{field}` is {value}: choose from {least} to {most}")]
     OutOfRange {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::Limits;
 use crate::protocol::Version;
@@ -100,35 +100,36 @@ pub enum IdMatching {
     Decimal,
 }
 
-/// Deadlines. `None` means no deadline; in JSON they are whole milliseconds, or null.
+/// Deadlines. `None` means no deadline, which the steps of a close cannot have; in JSON they are whole milliseconds, or
+/// null.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Timeouts {
     /// From the start of the process to the accepted answer of `initialize`.
-    #[serde(with = "crate::config::settings::milliseconds")]
+    #[serde(deserialize_with = "milliseconds")]
     pub connect: Option<Duration>,
     /// For one call or request, from the moment it is accepted; also for a walk over all pages of a list.
-    #[serde(with = "crate::config::settings::milliseconds")]
+    #[serde(deserialize_with = "milliseconds")]
     pub call: Option<Duration>,
     /// The most that progress may extend a call to.
-    #[serde(with = "crate::config::settings::milliseconds")]
+    #[serde(deserialize_with = "milliseconds")]
     pub maximum: Option<Duration>,
     /// For the host to answer a request of the server.
-    #[serde(with = "crate::config::settings::milliseconds")]
+    #[serde(deserialize_with = "milliseconds")]
     pub peer_request: Option<Duration>,
     /// Between health checks; `None`: no health checks.
-    #[serde(with = "crate::config::settings::milliseconds")]
+    #[serde(deserialize_with = "milliseconds")]
     pub health_interval: Option<Duration>,
     /// For the answer of one health check.
-    #[serde(with = "crate::config::settings::milliseconds")]
+    #[serde(deserialize_with = "milliseconds")]
     pub health: Option<Duration>,
-    /// From closing the server's input to SIGTERM; never `None`, since a close has a bound (row L17).
-    #[serde(with = "crate::config::settings::milliseconds")]
-    pub end_of_input: Option<Duration>,
-    /// From SIGTERM to SIGKILL; never `None`, since a close has a bound (row L17).
-    #[serde(with = "crate::config::settings::milliseconds")]
-    pub terminate: Option<Duration>,
+    /// From closing the server's input to SIGTERM.
+    #[serde(deserialize_with = "bounded_milliseconds")]
+    pub end_of_input: Duration,
+    /// From SIGTERM to SIGKILL.
+    #[serde(deserialize_with = "bounded_milliseconds")]
+    pub terminate: Duration,
 }
 
 impl Timeouts {
@@ -152,6 +153,11 @@ impl Timeouts {
     pub const LONGEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
     /// How long an exit waits for end of output, and the other way round (L15). Not adjustable.
     pub const LOSS: Duration = Duration::from_millis(100);
+
+    /// The longest that a close takes, whatever the server does (row L17): 5 s with the defaults.
+    pub fn close_bound(&self) -> Duration {
+        self.end_of_input + self.terminate + Timeouts::REAP
+    }
 }
 
 impl Default for Timeouts {
@@ -163,8 +169,8 @@ impl Default for Timeouts {
             peer_request: Some(Timeouts::PEER_REQUEST),
             health_interval: None,
             health: Some(Timeouts::HEALTH),
-            end_of_input: Some(Timeouts::END_OF_INPUT),
-            terminate: Some(Timeouts::TERMINATE),
+            end_of_input: Timeouts::END_OF_INPUT,
+            terminate: Timeouts::TERMINATE,
         }
     }
 }
@@ -198,12 +204,10 @@ impl Default for ClientInfo {
     }
 }
 
-mod milliseconds {
-    use std::time::Duration;
+fn milliseconds<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Duration>, D::Error> {
+    Ok(Option::<u64>::deserialize(input)?.map(Duration::from_millis))
+}
 
-    use serde::{Deserialize, Deserializer};
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Duration>, D::Error> {
-        Ok(Option::<u64>::deserialize(input)?.map(Duration::from_millis))
-    }
+fn bounded_milliseconds<'de, D: Deserializer<'de>>(input: D) -> Result<Duration, D::Error> {
+    u64::deserialize(input).map(Duration::from_millis)
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use crate::sample::write_escaped;
+use crate::sample::{escaped, write_escaped};
 
 /// The newest standard error output of a server, as it was at one moment (row L22).
 ///
@@ -29,6 +29,17 @@ impl Tail {
     /// The text with its control characters.
     pub fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// The last lines of it, at most `limit` bytes, on one line.
+    pub(crate) fn excerpt(&self, limit: usize) -> String {
+        let mut from = self.text.len().saturating_sub(limit);
+        while !self.text.is_char_boundary(from) {
+            from += 1;
+        }
+        let (_, end) = self.text.split_at(from);
+        let lines: Vec<String> = end.lines().map(|line| escaped(line, limit)).collect();
+        lines.join(" | ")
     }
 
     /// Whether older output was left out.

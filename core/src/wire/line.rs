@@ -105,6 +105,7 @@ impl CurrentLine {
         self.place = Place::Nowhere;
     }
 
+    #[cfg(test)]
     pub(super) fn held(&self) -> usize {
         let own = match &self.place {
             Place::Owned(bytes) => bytes.capacity(),

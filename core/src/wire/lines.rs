@@ -9,7 +9,9 @@ use std::ops::Range;
 
 use memchr::memchr;
 
-use super::line::{CurrentLine, SHORT};
+use super::line::CurrentLine;
+#[cfg(test)]
+use super::line::SHORT;
 use super::prefix;
 use super::scan::{IdText, Scanner};
 use crate::Utf8;
@@ -18,6 +20,7 @@ use crate::Utf8;
 const SHARED: usize = 64 << 10;
 
 /// The most that a buffer holds once no line is current and none is half read, in bytes.
+#[cfg(test)]
 pub(crate) const IDLE: usize = SHARED + SHORT;
 
 /// Splits the server's output into lines.
@@ -39,6 +42,8 @@ pub(crate) struct LineBuffer {
     large: Vec<u8>,
     oversized: Option<Discard>,
     line: CurrentLine,
+    /// Whether the output ended within the current line.
+    cut_off: bool,
     /// Whether `next` said that there is no more.
     drained: bool,
     ended: bool,
@@ -114,6 +119,7 @@ impl LineBuffer {
             large: Vec::new(),
             oversized: None,
             line: CurrentLine::default(),
+            cut_off: false,
             drained: true,
             ended: false,
             endless: false,
@@ -189,6 +195,11 @@ impl LineBuffer {
         self.line.text()
     }
 
+    /// Whether the output ended within the current line, so that its rest is missing unless it is a whole message.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.cut_off
+    }
+
     /// Hands the text of a line over that has its own buffer, instead of copying it; the line is then released.
     /// `None`: the line is in the shared buffer, or `make_text` was not asked.
     pub(crate) fn take_text(&mut self) -> Option<String> {
@@ -211,6 +222,7 @@ impl LineBuffer {
     }
 
     /// Capacity held, in bytes.
+    #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
         self.shared.capacity() + self.large.capacity() + self.line.held()
     }
@@ -238,6 +250,7 @@ impl LineBuffer {
             self.collect(stop);
             self.set_large_line()
         };
+        self.cut_off = newline.is_none();
         self.start = newline.map_or(self.end, |newline| newline + 1);
         self.scanned = self.start;
         if is_current { Step::Found(Framed::Line) } else { Step::Passed }

@@ -92,11 +92,13 @@ impl Scanner {
     }
 
     /// Whether the id has more than 64 bytes, so that it was not kept.
+    #[cfg(test)]
     pub(crate) fn id_too_long(&self) -> bool {
         self.id_too_long
     }
 
     /// Whether a member `id` was seen, whatever its value.
+    #[cfg(test)]
     pub(crate) fn has_id(&self) -> bool {
         self.has_id
     }
@@ -118,6 +120,7 @@ impl Scanner {
     }
 
     /// How many objects and arrays are open.
+    #[cfg(test)]
     pub(crate) fn depth(&self) -> usize {
         self.depth
     }

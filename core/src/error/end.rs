@@ -72,6 +72,9 @@ pub enum Cause {
     /// The handshake went wrong.
     #[error("handshake failed: {0}")]
     Handshake(HandshakeFault),
+    /// The process exited before the handshake was over.
+    #[error("server exited before the handshake was over ({0})")]
+    ExitedInHandshake(Exit),
     /// The process exited by itself.
     #[error("server exited ({0})")]
     Exited(Exit),
@@ -100,7 +103,7 @@ impl Cause {
             Cause::ConnectTimeout(_) => Code::CONNECT_TIMEOUT,
             Cause::Handshake(HandshakeFault::Version { .. }) => Code::VERSION,
             Cause::Handshake(_) => Code::HANDSHAKE_FAILED,
-            Cause::Exited(_) | Cause::OutputEnded => Code::PROCESS_EXIT,
+            Cause::ExitedInHandshake(_) | Cause::Exited(_) | Cause::OutputEnded => Code::PROCESS_EXIT,
             Cause::Peer(_) => Code::PROTOCOL,
             Cause::Unhealthy(_) => Code::UNHEALTHY,
         }
@@ -128,6 +131,9 @@ pub enum HandshakeFault {
     /// The answer to `initialize` is no valid response.
     #[error("the answer to `initialize` is invalid: {0}")]
     Response(super::InvalidResponse),
+    /// The server closed its input before it had read `initialize`.
+    #[error("the server closed its input before `initialize` was written")]
+    InputClosed,
     /// The answer to `initialize` is over the line limit.
     #[error("the answer to `initialize` is over the line limit of {0} bytes")]
     TooLarge(usize),

@@ -149,6 +149,9 @@ pub enum Hint {
     MultiLineJson(usize),
 }
 
+/// How much standard error output a one-line message quotes, in bytes.
+const EXCERPT: usize = 512;
+
 /// What was known when a call failed, shared by all calls that fail at one moment (row L29).
 #[derive(Debug)]
 pub(crate) struct Circumstances {
@@ -180,11 +183,6 @@ pub struct Failure(Box<Report>);
 impl Failure {
     pub(crate) fn new(report: Report) -> Failure {
         Failure(Box::new(report))
-    }
-
-    /// Turns an answered call into one whose result does not fit the tool's output schema.
-    pub(crate) fn kind_mut(&mut self) -> &mut FailureKind {
-        &mut self.0.kind
     }
 
     /// Why it failed.
@@ -301,6 +299,10 @@ impl fmt::Display for Failure {
         }
         for hint in &report.hints {
             write!(f, "; {hint}")?;
+        }
+        let explains = matches!(report.kind, FailureKind::Ended(ref cause) if *cause != Cause::Closed);
+        if explains && !report.circumstances.stderr.is_empty() {
+            write!(f, "; stderr: {}", report.circumstances.stderr.excerpt(EXCERPT))?;
         }
         Ok(())
     }

@@ -1,0 +1,34 @@
+//! Numbers that name operations.
+
+use std::fmt;
+
+/// Names one accepted operation of this session: a call, a request, a listing, a connect.
+///
+/// Handles only grow and are never used twice (row L07). For a single request the handle is also its id on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Handle(pub(crate) u64);
+
+impl Handle {
+    /// The number itself, below 2^53.
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Names one open request of the server. It is not `Clone`: [`Session::respond`](crate::Session::respond) takes it, so
+/// that a request is answered at most once.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PeerHandle(pub(crate) u64);
+
+impl PeerHandle {
+    /// The number itself: what [`Output::RequestCancelled`](crate::Output::RequestCancelled) names.
+    pub const fn number(&self) -> u64 {
+        self.0
+    }
+}

@@ -1,0 +1,245 @@
+//! Messages to one child: what waits to be written, in which order, and how far writing has come.
+//!
+//! The queue holds ids, and a frame is encoded only when the child's input can take it, so that a call which is settled
+//! before its first byte leaves no trace on the wire. What is being written is offered, never popped: only progress
+//! consumes it.
+
+mod commit;
+mod replies;
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use crate::error::Delivery;
+use crate::wire::encode;
+use commit::Commit;
+pub(crate) use replies::{QueuedReply, Replies};
+
+/// Frames are gathered up to this size, one pipe's worth, so that small ones share a write.
+const BURST: usize = 64 << 10;
+
+/// Why a call is abandoned: told to the server in its cancel notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Abandoned {
+    TimedOut,
+    Cancelled,
+}
+
+impl Abandoned {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Abandoned::TimedOut => "the deadline passed",
+            Abandoned::Cancelled => "cancelled by the caller",
+        }
+    }
+}
+
+/// What waits in the queue.
+#[derive(Debug)]
+enum Item {
+    Request(u64),
+    Notification(Box<[u8]>),
+}
+
+/// The request that an id in the queue stands for.
+pub(crate) struct Outgoing {
+    pub(crate) method: Cow<'static, str>,
+    pub(crate) params: Option<Box<str>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Link {
+    queue: VecDeque<Item>,
+    queued_bytes: usize,
+    dead: usize,
+    cancels: VecDeque<(u64, Abandoned)>,
+    pub(crate) replies: Replies,
+    commit: Commit,
+    blocked: bool,
+    input: Input,
+}
+
+/// The child's input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Input {
+    /// There is no process yet.
+    Absent,
+    Open,
+    /// Nothing more is written: we closed it, or the child did.
+    Closed,
+}
+
+impl Link {
+    pub(crate) fn new(reply_limit: usize) -> Link {
+        Link {
+            queue: VecDeque::new(),
+            queued_bytes: 0,
+            dead: 0,
+            cancels: VecDeque::new(),
+            replies: Replies::new(reply_limit),
+            commit: Commit::default(),
+            blocked: false,
+            input: Input::Absent,
+        }
+    }
+
+    pub(crate) fn open(&mut self) {
+        self.input = Input::Open;
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.input == Input::Closed
+    }
+
+    /// Bytes of parameters and notifications that are not encoded yet.
+    pub(crate) fn queued_bytes(&self) -> usize {
+        self.queued_bytes
+    }
+
+    /// Whether anything is left to write.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.commit.rest().is_empty()
+            && self.cancels.is_empty()
+            && self.replies.is_empty()
+            && self.queue.len() == self.dead
+    }
+
+    /// Sends request `id`, whose parameters take `bytes`, when its turn comes.
+    pub(crate) fn send(&mut self, id: u64, bytes: usize) {
+        self.queue.push_back(Item::Request(id));
+        self.queued_bytes += bytes;
+    }
+
+    pub(crate) fn notify(&mut self, frame: Box<[u8]>) {
+        self.queued_bytes += frame.len();
+        self.queue.push_back(Item::Notification(frame));
+    }
+
+    /// How far request `id` has come.
+    pub(crate) fn delivery(&self, id: u64) -> Delivery {
+        self.commit.delivery(id)
+    }
+
+    /// Gives request `id` up, whose parameters, if they are still waiting, take `bytes`. Returns how far it had come. If any of it
+    /// left, a cancel notice follows it, unless `silent`.
+    pub(crate) fn abandon(&mut self, id: u64, waiting: Option<usize>, why: Option<Abandoned>) -> Delivery {
+        if let Some(bytes) = waiting {
+            self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
+            self.dead += 1;
+            return Delivery::NotSent;
+        }
+        let delivery = self.commit.delivery(id);
+        match (delivery, why) {
+            (Delivery::NotSent, _) => self.commit.remove(id),
+            (_, Some(why)) if self.input == Input::Open => self.cancels.push_back((id, why)),
+            _ => {}
+        }
+        delivery
+    }
+
+    /// Forgets ids in the queue that stand for nothing any more, once they outnumber the others.
+    pub(crate) fn compact(&mut self, is_live: impl Fn(u64) -> bool) {
+        if self.dead * 2 > self.queue.len() + 64 {
+            self.queue.retain(|item| match item {
+                Item::Request(id) => is_live(*id),
+                Item::Notification(_) => true,
+            });
+            self.dead = 0;
+        }
+    }
+
+    /// Encodes what comes next, if the commit buffer is empty and the child's input can take it. `outgoing` gives the
+    /// request of an id, once, or nothing if it was settled.
+    pub(crate) fn fill(&mut self, mut outgoing: impl FnMut(u64) -> Option<Outgoing>) {
+        if self.blocked || self.input != Input::Open || !self.commit.rest().is_empty() {
+            return;
+        }
+        self.commit.restart();
+        while self.commit.len() < BURST {
+            let Some((id, why)) = self.cancels.pop_front() else { break };
+            self.commit.frame(None, |out| push_cancel(out, id, why));
+        }
+        // Replies get half a burst while requests wait: a server that floods requests must not starve the host's calls.
+        let share = if self.queue.is_empty() { BURST } else { BURST / 2 };
+        self.fill_replies(share);
+        while self.commit.len() < BURST {
+            match self.queue.pop_front() {
+                Some(Item::Request(id)) => match outgoing(id) {
+                    Some(request) => {
+                        let bytes = request.params.as_deref().map_or(0, str::len);
+                        self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
+                        self.commit.frame(Some(id), |out| {
+                            encode::push_request(out, id, &request.method, request.params.as_deref());
+                        });
+                    }
+                    None => self.dead = self.dead.saturating_sub(1),
+                },
+                Some(Item::Notification(frame)) => {
+                    self.queued_bytes = self.queued_bytes.saturating_sub(frame.len());
+                    self.commit.frame(None, |out| out.extend_from_slice(&frame));
+                }
+                None => break,
+            }
+        }
+        self.fill_replies(BURST);
+    }
+
+    fn fill_replies(&mut self, share: usize) {
+        while self.commit.len() < share {
+            let Some(reply) = self.replies.pop() else { break };
+            self.commit.frame(None, |out| reply.push(out));
+        }
+    }
+
+    /// Whether there is something that can be written now, once `fill` was called.
+    pub(crate) fn has_offer(&self) -> bool {
+        !self.blocked && self.input == Input::Open && !self.commit.rest().is_empty()
+    }
+
+    pub(crate) fn offer(&self) -> &[u8] {
+        self.commit.rest()
+    }
+
+    /// `count` bytes of the offer were written; none means that the child's input is full.
+    pub(crate) fn written(&mut self, count: usize) {
+        if count == 0 {
+            self.blocked = true;
+        } else {
+            self.commit.advance(count);
+        }
+    }
+
+    pub(crate) fn writable(&mut self) {
+        self.blocked = false;
+    }
+
+    /// Nothing more can be written. Requests of which a byte left keep their delivery.
+    pub(crate) fn close(&mut self) {
+        self.input = Input::Closed;
+        self.queue = VecDeque::new();
+        self.queued_bytes = 0;
+        self.dead = 0;
+        self.cancels = VecDeque::new();
+        self.replies.clear();
+        self.commit.drop_rest();
+    }
+
+    /// Drops what is not begun except replies, notices and notifications: used when every call was settled.
+    pub(crate) fn drop_requests(&mut self) {
+        self.queue.retain(|item| matches!(item, Item::Notification(_)));
+        self.queued_bytes = self
+            .queue
+            .iter()
+            .map(|item| if let Item::Notification(frame) = item { frame.len() } else { 0 })
+            .sum();
+        self.dead = 0;
+    }
+}
+
+fn push_cancel(out: &mut Vec<u8>, id: u64, why: Abandoned) {
+    let params = format!(r#"{{"requestId":{id},"reason":"{}"}}"#, why.as_str());
+    encode::push_notification(out, "notifications/cancelled", Some(&params));
+}
+
+#[cfg(test)]
+mod tests;

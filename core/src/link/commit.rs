@@ -1,0 +1,99 @@
+//! The bytes that are being written, and which requests they belong to.
+
+use std::collections::VecDeque;
+
+use crate::error::Delivery;
+
+/// The commit buffer: encoded frames, of which a prefix is already written.
+///
+/// Requests are encoded in the order of their ids, which only grow. So one number tells which of them left whole.
+#[derive(Debug, Default)]
+pub(crate) struct Commit {
+    bytes: Vec<u8>,
+    written: usize,
+    frames: VecDeque<Frame>,
+    /// The newest request that left whole.
+    sent_through: u64,
+}
+
+#[derive(Debug)]
+struct Frame {
+    request: Option<u64>,
+    start: usize,
+    end: usize,
+}
+
+/// Capacity that is kept while idle.
+const IDLE: usize = 64 << 10;
+
+impl Commit {
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// What is not written yet.
+    pub(super) fn rest(&self) -> &[u8] {
+        self.bytes.get(self.written..).unwrap_or_default()
+    }
+
+    /// Begins anew, all before having been written.
+    pub(super) fn restart(&mut self) {
+        self.bytes.clear();
+        if self.bytes.capacity() > 2 * IDLE {
+            self.bytes.shrink_to(IDLE);
+        }
+        self.written = 0;
+        self.frames.clear();
+    }
+
+    pub(super) fn frame(&mut self, request: Option<u64>, push: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.bytes.len();
+        push(&mut self.bytes);
+        if request.is_some() {
+            self.frames.push_back(Frame { request, start, end: self.bytes.len() });
+        }
+    }
+
+    pub(super) fn advance(&mut self, count: usize) {
+        self.written = (self.written + count).min(self.bytes.len());
+        while let Some(frame) = self.frames.front() {
+            if frame.end > self.written {
+                break;
+            }
+            self.sent_through = frame.request.unwrap_or(self.sent_through);
+            self.frames.pop_front();
+        }
+    }
+
+    pub(super) fn delivery(&self, id: u64) -> Delivery {
+        if id <= self.sent_through {
+            return Delivery::Sent;
+        }
+        match self.frames.front() {
+            Some(frame) if frame.request == Some(id) && frame.start < self.written => Delivery::Partial,
+            _ => Delivery::NotSent,
+        }
+    }
+
+    /// Takes a request out of which no byte left.
+    pub(super) fn remove(&mut self, id: u64) {
+        let written = self.written;
+        let is_it = |frame: &Frame| frame.request == Some(id) && frame.start >= written;
+        let Some(place) = self.frames.iter().position(is_it) else { return };
+        let Some(frame) = self.frames.remove(place) else { return };
+        self.bytes.drain(frame.start..frame.end);
+        let length = frame.end - frame.start;
+        for later in self.frames.iter_mut().skip(place) {
+            later.start -= length;
+            later.end -= length;
+        }
+    }
+
+    /// Forgets what is not begun: nothing more will be written. A request that was begun stays partly sent.
+    pub(super) fn drop_rest(&mut self) {
+        let written = self.written;
+        self.frames.retain(|frame| frame.start < written);
+        self.bytes.truncate(written);
+        self.bytes.shrink_to_fit();
+    }
+}

@@ -1,0 +1,205 @@
+//! The loop that every driver runs, over whatever moves its bytes.
+
+use crate::config::Server;
+use crate::output::{Output, Why};
+use crate::process::{Exit, Signal, Signalled, StartFailure, Tree};
+use crate::session::Session;
+use crate::time::Time;
+
+/// What a driver's pipes and process can do. Nothing in it may block.
+pub trait Pipes {
+    /// Starts the process of `server` and gives its id.
+    ///
+    /// # Errors
+    /// Why it could not be started; nothing is left running then.
+    fn spawn(&mut self, server: &Server) -> Result<u32, StartFailure>;
+    /// Reads from the server's output.
+    fn read_stdout(&mut self, space: &mut [u8]) -> Moved;
+    /// Reads from the server's standard error; [`Moved::Blocked`] if it has none or it ended before.
+    fn read_stderr(&mut self, space: &mut [u8]) -> Moved;
+    /// Writes to the server's input.
+    fn write_stdin(&mut self, bytes: &[u8]) -> Moved;
+    /// Closes the server's input.
+    fn close_stdin(&mut self);
+    /// Signals the server's process group.
+    fn signal(&mut self, signal: Signal) -> Signalled;
+    /// How the leader ended, without taking its status, if it has.
+    fn exit(&mut self) -> Option<Exit>;
+    /// Takes the status of the leader, which was seen to have exited.
+    fn reap(&mut self) -> Exit;
+    /// Finds out what is left of the process tree.
+    fn probe(&mut self) -> Tree;
+}
+
+/// What became of an attempt to move bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moved {
+    /// This many were moved, at least one.
+    Bytes(usize),
+    /// None can be moved now; the driver pumps again when that changes.
+    Blocked,
+    /// None will ever be moved again.
+    Ended,
+}
+
+/// How a run of [`pump`] ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pumped {
+    /// When to pump again at the latest; `None`: when a pipe or a command asks for it.
+    pub until: Option<Time>,
+    /// What happens then.
+    pub why: Why,
+    /// The budget ran out: pump again at once, after having given others their turn.
+    pub starved: bool,
+    /// The session is over: nothing is left to pump.
+    pub closed: bool,
+}
+
+/// What a server may still write after it was seen to have exited: what fits into its pipes. A grandchild that holds them
+/// open could write for ever.
+const LAST_WORDS: usize = 1 << 20;
+
+/// Moves bytes between `session` and `pipes` until nothing more can be done at `now`, or `budget` bytes and outputs were
+/// handled, so that one flooding server cannot starve the rest. Everything that is for the host goes to `host`.
+///
+/// Reading never waits for writing. An exit is reported after what the server left in its pipes was read.
+///
+/// The documentation of [`Pipes`] says what a driver brings; `tests/` has an implementation in memory.
+pub fn pump<T, P: Pipes>(
+    session: &mut Session<T>,
+    pipes: &mut P,
+    now: Time,
+    budget: usize,
+    mut host: impl FnMut(Output<'_, T>),
+) -> Pumped {
+    session.handle_timeout(now);
+    let mut budget = budget.max(1);
+    let exit = pipes.exit();
+    let mut last_words = LAST_WORDS;
+    let mut exit_told = false;
+    loop {
+        let drained = drain(session, pipes, now, &mut budget, &mut host);
+        if drained.closed || drained.starved {
+            return drained;
+        }
+        let moved = read(session, pipes, now);
+        budget = budget.saturating_sub(moved);
+        if exit.is_some() {
+            last_words = last_words.saturating_sub(moved);
+        }
+        if moved > 0 && last_words > 0 {
+            if budget == 0 {
+                return Pumped { starved: true, ..drained };
+            }
+            continue;
+        }
+        match exit {
+            Some(exit) if !exit_told => {
+                exit_told = true;
+                session.handle_exit(now, exit);
+            }
+            _ if moved == 0 => return drained,
+            _ => return Pumped { starved: true, ..drained },
+        }
+    }
+}
+
+/// One read of each pipe; how many bytes came, counting an end of output as one.
+fn read<T, P: Pipes>(session: &mut Session<T>, pipes: &mut P, now: Time) -> usize {
+    let mut moved = 0;
+    let space = session.read_space();
+    if !space.is_empty() {
+        match pipes.read_stdout(space) {
+            Moved::Bytes(count) => {
+                session.handle_read(now, count);
+                moved += count;
+            }
+            Moved::Ended => {
+                session.handle_eof(now);
+                moved += 1;
+            }
+            Moved::Blocked => {}
+        }
+    }
+    let mut chunk = [0; 16 << 10];
+    if let Moved::Bytes(count) = pipes.read_stderr(&mut chunk) {
+        session.handle_stderr(now, chunk.get(..count).unwrap_or_default());
+        moved += count;
+    }
+    moved
+}
+
+/// Does and hands on everything the session asks for.
+fn drain<T, P: Pipes>(
+    session: &mut Session<T>,
+    pipes: &mut P,
+    now: Time,
+    budget: &mut usize,
+    host: &mut impl FnMut(Output<'_, T>),
+) -> Pumped {
+    loop {
+        let spent = match session.poll_output() {
+            Output::Wait { until, why } => return Pumped { until, why, starved: false, closed: false },
+            output @ Output::Closed(_) => {
+                host(output);
+                return Pumped { until: None, why: Why::Idle, starved: false, closed: true };
+            }
+            Output::Write(bytes) => match pipes.write_stdin(bytes) {
+                Moved::Bytes(count) => {
+                    session.handle_written(now, count);
+                    count
+                }
+                Moved::Blocked => {
+                    session.handle_written(now, 0);
+                    1
+                }
+                Moved::Ended => {
+                    session.handle_stdin_closed(now);
+                    1
+                }
+            },
+            Output::Spawn => {
+                match pipes.spawn(session.server()) {
+                    Ok(pid) => session.handle_spawned(now, pid),
+                    Err(failure) => session.handle_spawn_failed(now, failure),
+                }
+                1
+            }
+            Output::CloseStdin => {
+                pipes.close_stdin();
+                session.handle_stdin_closed(now);
+                1
+            }
+            Output::Signal(signal) => {
+                let signalled = pipes.signal(signal);
+                session.handle_signalled(now, signalled);
+                1
+            }
+            Output::Reap => {
+                let exit = pipes.reap();
+                session.handle_reaped(now, exit);
+                1
+            }
+            Output::ProbeTree => {
+                let tree = pipes.probe();
+                session.handle_tree(now, tree);
+                1
+            }
+            output @ (Output::Complete(_)
+            | Output::Request(_)
+            | Output::RequestCancelled(_)
+            | Output::Progress(_)
+            | Output::Notification(_)
+            | Output::Stderr(_)
+            | Output::Diagnostic(_)
+            | Output::State(_)) => {
+                host(output);
+                64
+            }
+        };
+        *budget = budget.saturating_sub(spent);
+        if *budget == 0 {
+            return Pumped { until: Some(now), why: Why::Idle, starved: true, closed: false };
+        }
+    }
+}

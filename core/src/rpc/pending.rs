@@ -1,0 +1,238 @@
+//! The pending table and its deadlines.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use crate::time::Time;
+
+/// Everything that waits: each accepted token is in exactly one entry, and each request on the wire has one.
+///
+/// `O` says who owns an entry, `W` is what an entry that is not a request waits for.
+#[derive(Debug)]
+pub(crate) struct Pending<O, W> {
+    entries: BTreeMap<u64, Entry<O, W>>,
+    deadlines: BTreeSet<(Time, u64)>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Entry<O, W> {
+    pub(crate) owner: O,
+    /// The number the caller knows it by.
+    pub(crate) handle: u64,
+    pub(crate) method: Cow<'static, str>,
+    pub(crate) timing: Timing,
+    pub(crate) stage: Stage<W>,
+}
+
+/// Where an entry is on its way.
+#[derive(Debug)]
+pub(crate) enum Stage<W> {
+    /// No request of its own yet.
+    Waiting(W),
+    /// In the send queue, with its parameters.
+    Queued(Option<Box<str>>),
+    /// Encoded: the link knows how much of it left.
+    Encoded,
+}
+
+/// When an entry was accepted and when it expires.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timing {
+    pub(crate) accepted: Time,
+    pub(crate) deadline: Option<Time>,
+    /// Progress moves the deadline by this much, never past `maximum`.
+    pub(crate) extension: Option<Duration>,
+    pub(crate) maximum: Option<Time>,
+}
+
+impl Timing {
+    /// Expires `timeout` after `now`.
+    pub(crate) fn until(now: Time, timeout: Option<Duration>) -> Timing {
+        Timing {
+            accepted: now,
+            deadline: timeout.map(|timeout| now + timeout),
+            extension: None,
+            maximum: None,
+        }
+    }
+
+    /// Lets progress extend it, until `maximum` after it was accepted.
+    pub(crate) fn extended_by_progress(
+        mut self,
+        timeout: Option<Duration>,
+        maximum: Option<Duration>,
+    ) -> Timing {
+        self.extension = timeout;
+        self.maximum = maximum.map(|maximum| self.accepted + maximum);
+        self.deadline = match (self.deadline, self.maximum) {
+            (Some(deadline), Some(maximum)) => Some(deadline.min(maximum)),
+            (deadline, maximum) => deadline.or(maximum),
+        };
+        self
+    }
+}
+
+impl<O, W> Entry<O, W> {
+    /// Bytes of parameters that wait to be encoded, if it is in the queue.
+    pub(crate) fn queued_bytes(&self) -> Option<usize> {
+        match &self.stage {
+            Stage::Queued(params) => Some(params.as_deref().map_or(0, str::len)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_waiting(&self) -> bool {
+        matches!(self.stage, Stage::Waiting(_))
+    }
+}
+
+impl<O, W> Pending<O, W> {
+    pub(crate) fn new() -> Pending<O, W> {
+        Pending { entries: BTreeMap::new(), deadlines: BTreeSet::new() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn insert(&mut self, id: u64, entry: Entry<O, W>) {
+        if let Some(deadline) = entry.timing.deadline {
+            self.deadlines.insert((deadline, id));
+        }
+        self.entries.insert(id, entry);
+    }
+
+    /// Settles: the entry leaves the table and all its indexes.
+    pub(crate) fn take(&mut self, id: u64) -> Option<Entry<O, W>> {
+        let entry = self.entries.remove(&id)?;
+        if let Some(deadline) = entry.timing.deadline {
+            self.deadlines.remove(&(deadline, id));
+        }
+        Some(entry)
+    }
+
+    /// Settles the oldest entry.
+    pub(crate) fn take_first(&mut self) -> Option<(u64, Entry<O, W>)> {
+        let id = *self.entries.first_key_value()?.0;
+        self.take(id).map(|entry| (id, entry))
+    }
+
+    /// Settles the entry with the earliest deadline, if that is not after `now`.
+    pub(crate) fn take_expired(&mut self, now: Time) -> Option<(u64, Entry<O, W>)> {
+        let (deadline, id) = *self.deadlines.first()?;
+        if deadline > now {
+            return None;
+        }
+        self.take(id).map(|entry| (id, entry))
+    }
+
+    pub(crate) fn next_deadline(&self) -> Option<Time> {
+        self.deadlines.first().map(|(deadline, _)| *deadline)
+    }
+
+    pub(crate) fn get(&self, id: u64) -> Option<&Entry<O, W>> {
+        self.entries.get(&id)
+    }
+
+    /// For what has no part in the indexes: owner, stage.
+    pub(crate) fn get_mut(&mut self, id: u64) -> Option<&mut Entry<O, W>> {
+        self.entries.get_mut(&id)
+    }
+
+    /// The call made progress: moves its deadline if it asked for that.
+    pub(crate) fn extend(&mut self, id: u64, now: Time) {
+        let Some(entry) = self.entries.get_mut(&id) else { return };
+        let (Some(extension), Some(old)) = (entry.timing.extension, entry.timing.deadline) else { return };
+        let wanted = now + extension;
+        let new = entry.timing.maximum.map_or(wanted, |maximum| wanted.min(maximum)).max(old);
+        entry.timing.deadline = Some(new);
+        self.deadlines.remove(&(old, id));
+        self.deadlines.insert((new, id));
+    }
+
+    /// Ids and entries, oldest first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &Entry<O, W>)> {
+        self.entries.iter().map(|(id, entry)| (*id, entry))
+    }
+
+    pub(crate) fn into_entries(self) -> impl Iterator<Item = Entry<O, W>> {
+        self.entries.into_values()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(deadline: Option<u64>) -> Entry<&'static str, ()> {
+        let timing = Timing {
+            accepted: Time::ZERO,
+            deadline: deadline.map(Time::from_micros),
+            extension: None,
+            maximum: None,
+        };
+        Entry { owner: "owner", handle: 0, method: Cow::Borrowed("m"), timing, stage: Stage::Encoded }
+    }
+
+    /// L10: removal is the settlement, so a second one finds nothing, whichever way the first came.
+    #[test]
+    fn l10_an_entry_is_given_out_once() {
+        let mut pending = Pending::new();
+        pending.insert(1, entry(Some(5)));
+        pending.insert(2, entry(Some(5)));
+        pending.insert(3, entry(None));
+        assert!(pending.take(1).is_some());
+        assert!(pending.take(1).is_none());
+        assert_eq!(pending.take_expired(Time::from_micros(5)).map(|(id, _)| id), Some(2));
+        assert!(pending.take_expired(Time::from_micros(5)).is_none());
+        assert_eq!(pending.take_first().map(|(id, _)| id), Some(3));
+        assert!(pending.take_first().is_none());
+        assert_eq!(pending.len(), 0);
+        assert_eq!(pending.next_deadline(), None);
+    }
+
+    /// L11: entries expire in the order of their deadlines, not before them, and without a deadline never.
+    #[test]
+    fn l11_the_earliest_deadline_comes_first() {
+        let mut pending = Pending::new();
+        for (id, deadline) in [(1, Some(30)), (2, Some(10)), (3, None), (4, Some(20))] {
+            pending.insert(id, entry(deadline));
+        }
+        assert_eq!(pending.next_deadline(), Some(Time::from_micros(10)));
+        assert!(pending.take_expired(Time::from_micros(9)).is_none());
+        let order: Vec<u64> =
+            std::iter::from_fn(|| pending.take_expired(Time::from_micros(99)).map(|(id, _)| id)).collect();
+        assert_eq!(order, [2, 4, 1]);
+        assert_eq!(pending.len(), 1);
+    }
+
+    /// L11: progress moves a deadline that asked for it, never past the hard maximum and never back.
+    #[test]
+    fn l11_progress_extends_up_to_the_maximum() {
+        let mut pending = Pending::new();
+        let timing = Timing::until(Time::ZERO, Some(Duration::from_micros(10)))
+            .extended_by_progress(Some(Duration::from_micros(10)), Some(Duration::from_micros(25)));
+        pending.insert(1, Entry { timing, ..entry(None) });
+        pending.insert(2, entry(Some(10)));
+        for (now, deadline) in [(8, 18), (4, 18), (12, 22), (20, 25), (24, 25)] {
+            pending.extend(1, Time::from_micros(now));
+            pending.extend(2, Time::from_micros(now));
+            assert_eq!(
+                pending.get(1).unwrap().timing.deadline,
+                Some(Time::from_micros(deadline)),
+                "at {now}"
+            );
+        }
+        assert_eq!(pending.get(2).unwrap().timing.deadline, Some(Time::from_micros(10)));
+        assert_eq!(pending.deadlines.len(), 2);
+    }
+
+    /// L11: a maximum below the timeout is the deadline, also without any progress.
+    #[test]
+    fn l11_the_maximum_holds_from_the_start() {
+        let timing = Timing::until(Time::ZERO, Some(Duration::from_secs(4)))
+            .extended_by_progress(Some(Duration::from_secs(4)), Some(Duration::from_secs(1)));
+        assert_eq!(timing.deadline, Some(Time::ZERO + Duration::from_secs(1)));
+    }
+}

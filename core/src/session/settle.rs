@@ -1,0 +1,229 @@
+//! Ends of operations: every completion is built here, from an entry that left the pending table.
+
+use std::sync::Arc;
+
+use super::{Given, Machine, Owner, Step};
+use crate::error::{Circumstances, Delivery, Failure, FailureKind, Hint, Report};
+use crate::link::Abandoned;
+use crate::output::ResultCheck;
+use crate::rpc::{Entry, SettledAs, Stage};
+
+pub(super) type Taken<T> = Entry<Owner<T>, super::Waiting>;
+
+impl<T> Machine<T> {
+    /// Ends an operation without a result. `None` if it was one of the session's own.
+    ///
+    /// `why` is what the server is told if any of the request left; with `None` it is told nothing, because it has
+    /// answered or the session is ending.
+    pub(super) fn fail(
+        &mut self,
+        id: u64,
+        entry: Taken<T>,
+        kind: FailureKind,
+        why: Option<Abandoned>,
+    ) -> Option<Step<T>> {
+        let delivery = self.withdraw(id, &entry, why);
+        self.record(id, &entry, delivery, why);
+        let hints = self.hints(id, &entry, &kind);
+        let Owner::Caller(caller) = entry.owner else { return None };
+        match &kind {
+            FailureKind::Timeout(_) => self.counters.timeouts += 1,
+            FailureKind::Cancelled(_) => self.counters.cancelled += 1,
+            FailureKind::Remote(_) => self.counters.remote_errors += 1,
+            _ => self.counters.failed += 1,
+        }
+        let elapsed = self.now.since(entry.timing.accepted);
+        let report = Report {
+            kind,
+            delivery,
+            method: entry.method,
+            id: entry.handle,
+            elapsed,
+            hints,
+            circumstances: self.circumstances(),
+        };
+        let outcome = Err(Failure::new(report));
+        Some(Step::Complete { handle: entry.handle, token: caller.token, outcome, elapsed })
+    }
+
+    /// Ends an operation with what it gives.
+    pub(super) fn succeed(&mut self, id: u64, entry: Taken<T>, given: Given) -> Option<Step<T>> {
+        let delivery = self.withdraw(id, &entry, None);
+        self.record(id, &entry, delivery, None);
+        let elapsed = self.now.since(entry.timing.accepted);
+        let given = self.with_check(&entry, given, delivery, elapsed);
+        let Owner::Caller(caller) = entry.owner else { return None };
+        self.counters.answered += 1;
+        self.counters.latency.entry(latency_key(&entry.method)).or_default().record(elapsed);
+        Some(Step::Complete { handle: entry.handle, token: caller.token, outcome: Ok(given), elapsed })
+    }
+
+    /// Adds what is needed to check a structured result, for the one who takes it.
+    fn with_check(
+        &mut self,
+        entry: &Taken<T>,
+        given: Given,
+        delivery: Delivery,
+        elapsed: std::time::Duration,
+    ) -> Given {
+        let Given::Answer { span, check: None } = given else { return given };
+        let tool = match &entry.owner {
+            Owner::Caller(caller) if self.server.settings.check_results => caller.tool.as_ref(),
+            _ => None,
+        };
+        let check = tool.filter(|tool| tool.output_schema().is_some()).map(|tool| {
+            Box::new(ResultCheck {
+                tool: tool.clone(),
+                report: Report {
+                    kind: FailureKind::InvalidResult(Box::default()),
+                    delivery,
+                    method: entry.method.clone(),
+                    id: entry.handle,
+                    elapsed,
+                    hints: Vec::new(),
+                    circumstances: self.circumstances(),
+                },
+            })
+        });
+        Given::Answer { span, check }
+    }
+
+    /// Takes the request of an entry back from the link, as far as that is still possible.
+    fn withdraw(&mut self, id: u64, entry: &Taken<T>, why: Option<Abandoned>) -> Delivery {
+        if entry.handle != id {
+            self.renamed.remove(&entry.handle);
+        }
+        match &entry.stage {
+            Stage::Waiting(waiting) => {
+                if let super::Waiting::Tool(call) = waiting {
+                    self.waiting_bytes = self.waiting_bytes.saturating_sub(super::catalog::size_of(call));
+                }
+                Delivery::NotSent
+            }
+            Stage::Queued(_) => {
+                let delivery = self.link.abandon(id, entry.queued_bytes(), None);
+                let pending = &self.pending;
+                self.link.compact(|id| pending.get(id).is_some());
+                delivery
+            }
+            Stage::Encoded => self.link.abandon(id, None, why),
+        }
+    }
+
+    fn record(&mut self, id: u64, entry: &Taken<T>, delivery: Delivery, why: Option<Abandoned>) {
+        self.diagnostics.forget(id);
+        let fate = match (delivery, why) {
+            (Delivery::NotSent, _) => SettledAs::NeverSent,
+            (_, Some(_)) => SettledAs::GivenUp,
+            (_, None) => SettledAs::Answered,
+        };
+        self.settled.record(id, fate);
+        if entry.handle != id {
+            self.settled.record(entry.handle, SettledAs::NeverSent);
+        }
+    }
+
+    /// What was seen on the wire that may explain a timeout.
+    fn hints(&mut self, id: u64, entry: &Taken<T>, kind: &FailureKind) -> Vec<Hint> {
+        if matches!(kind, FailureKind::Timeout(_)) {
+            self.diagnostics.hints(id, entry.timing.accepted)
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// What is known at this moment: made once and shared until something changes.
+    pub(super) fn circumstances(&mut self) -> Arc<Circumstances> {
+        if let Some(known) = &self.circumstances {
+            return known.clone();
+        }
+        let known = Arc::new(Circumstances {
+            server: self.name.clone(),
+            instance: self.instance,
+            version: self.peer.as_ref().map(|peer| peer.version),
+            phase: self.busy_with.as_str(),
+            exit: self.exit,
+            stderr: self.stderr.snapshot(),
+        });
+        self.circumstances = Some(known.clone());
+        known
+    }
+
+    /// Settles the oldest open operation because the session ends.
+    pub(super) fn settle_next(&mut self) -> Option<Step<T>> {
+        while self.settling {
+            let Some((id, entry)) = self.pending.take_first() else {
+                self.settling = false;
+                self.link.drop_requests();
+                break;
+            };
+            let cause = self.cause.clone().unwrap_or(crate::error::Cause::Closed);
+            if let Some(step) = self.fail(id, entry, FailureKind::Ended(cause), None) {
+                return Some(step);
+            }
+        }
+        None
+    }
+
+    /// Settles the next operation whose deadline has passed.
+    pub(super) fn expire_next(&mut self) -> Option<Step<T>> {
+        while let Some((id, entry)) = self.pending.take_expired(self.now) {
+            let limit = entry.timing.deadline.unwrap_or(self.now).since(entry.timing.accepted);
+            let kind = FailureKind::Timeout(limit);
+            match entry.owner {
+                Owner::Health => {
+                    self.fail(id, entry, kind, Some(Abandoned::TimedOut));
+                    self.fault(crate::error::Cause::Unhealthy(limit));
+                }
+                Owner::Page => {
+                    self.fail(id, entry, kind.clone(), Some(Abandoned::TimedOut));
+                    self.walk_failed(&kind);
+                }
+                Owner::Initialize | Owner::Caller(_) => {
+                    if let Some(step) = self.fail(id, entry, kind, Some(Abandoned::TimedOut)) {
+                        return Some(step);
+                    }
+                }
+            }
+            if let Some(step) = self.ready.pop_front() {
+                return Some(step);
+            }
+        }
+        None
+    }
+
+    /// Fails every request of which no byte left, since none will.
+    pub(super) fn fail_unsent(&mut self) {
+        let unsent: Vec<u64> = self
+            .pending
+            .iter()
+            .filter(|(id, entry)| match &entry.stage {
+                Stage::Waiting(waiting) => matches!(waiting, super::Waiting::Tool(_)),
+                Stage::Queued(_) => true,
+                Stage::Encoded => self.link.delivery(*id) == Delivery::NotSent,
+            })
+            .map(|(id, _)| id)
+            .collect();
+        for id in unsent {
+            let Some(entry) = self.pending.take(id) else { continue };
+            let is_page = matches!(entry.owner, Owner::Page);
+            let step = self.fail(id, entry, FailureKind::StdinClosed, None);
+            self.ready.extend(step);
+            if is_page {
+                self.walk_failed(&FailureKind::StdinClosed);
+            }
+        }
+    }
+}
+
+/// Methods that have a histogram of their own; all others share one, since their names are the caller's.
+fn latency_key(method: &str) -> &'static str {
+    match method {
+        "tools/call" => "tools/call",
+        "tools/list" => "tools/list",
+        "initialize" => "initialize",
+        "connect" => "connect",
+        "ping" => "ping",
+        _ => "other",
+    }
+}

@@ -1,5 +1,7 @@
 //! One client, one server process: the machine.
 
+mod admission;
+mod answers;
 mod catalog;
 mod commands;
 mod diagnose;
@@ -8,6 +10,7 @@ mod health;
 mod inputs;
 pub mod lifecycle;
 mod noise;
+mod notifications;
 mod peer;
 mod poll;
 mod receive;

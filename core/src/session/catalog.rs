@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{Given, Machine, Owner, Waiting};
-use crate::error::{Code, FailureKind, Refusal};
+use crate::error::{FailureKind, Refusal};
 use crate::link::Abandoned;
 use crate::output::DiagnosticKind;
 use crate::rpc::{Entry, Stage, Timing};
@@ -208,17 +208,6 @@ impl<T> Machine<T> {
             _ => false,
         });
         waits.map(|(id, _)| id).collect()
-    }
-
-    /// Why new calls are refused, if they are.
-    pub(super) fn refusal(&self) -> Option<Refusal> {
-        use super::lifecycle::Phase;
-        match self.phase {
-            Phase::New | Phase::Spawning | Phase::Initializing => Some(Refusal::NotReady),
-            Phase::Ready if self.link.is_closed() => Some(Refusal::StdinClosed),
-            Phase::Ready => None,
-            _ => Some(Refusal::Closed(self.cause.as_ref().map_or(Code::CLOSED, crate::Cause::code))),
-        }
     }
 }
 

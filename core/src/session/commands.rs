@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use super::admission::Admitted;
 use super::catalog::size_of;
 use super::lifecycle::{Event, Phase};
-use super::{Caller, LAST_ID, Machine, Owner, Session, Waiting};
-use crate::error::{Cause, Code, FailureKind, Full, Refusal, Refused};
+use super::{Caller, Machine, Owner, Session, Waiting};
+use crate::error::{Cause, Code, FailureKind, Refusal, Refused};
 use crate::handle::Handle;
 use crate::link::Abandoned;
 use crate::output::State;
@@ -14,8 +15,6 @@ use crate::rpc::{Entry, Stage, Timing};
 use crate::sample::bounded;
 use crate::time::Time;
 use crate::tool::{Call, Request};
-use crate::wire::encode;
-use serde_json::value::RawValue;
 
 /// A reason that a caller gives is kept up to this size, in bytes.
 const REASON: usize = 256;
@@ -153,57 +152,10 @@ impl<T> Session<T> {
     }
 }
 
-/// A call that may be accepted, and how.
-enum Admitted {
-    Now(Box<Call>, Box<str>),
-    AfterWalk(Box<Call>),
-}
-
 impl<T> Machine<T> {
     fn refuse<V>(&mut self, value: T, refusal: Refusal) -> Result<V, Refused<T>> {
         self.counters.refused += 1;
         Err(Refused { value, refusal })
-    }
-
-    /// Why nothing more of `bytes` can be taken, if so.
-    fn full(&self, bytes: usize) -> Option<Refusal> {
-        let limits = &self.server.settings.limits;
-        if self.pending.len() >= limits.pending {
-            Some(Refusal::Busy(Full::Pending))
-        } else if self.link.queued_bytes() + self.waiting_bytes + bytes > limits.send_queue {
-            Some(Refusal::Busy(Full::SendQueue))
-        } else if self.next_id > LAST_ID {
-            Some(Refusal::IdsExhausted)
-        } else {
-            None
-        }
-    }
-
-    fn admit_call(&self, call: Call) -> Result<Admitted, Refusal> {
-        if let Some(refusal) = self.refusal().or_else(|| self.full(0)) {
-            return Err(refusal);
-        }
-        if !self.peer.as_ref().is_some_and(|peer| peer.capabilities.tools) {
-            return Err(Refusal::NotOffered("tools"));
-        }
-        let call = match self.tools.catalog.get(call.tool()) {
-            _ if call.prepared().is_some() => call,
-            Some(tool) => call.prepare(tool, &self.server.settings).map_err(|refused| refused.refusal)?,
-            None if self.tools.is_stale() => {
-                let params = call.parameters(None, self.server.settings.limits.parameters)?;
-                return match self.full(params.len()) {
-                    Some(refusal) => Err(refusal),
-                    None => Ok(Admitted::AfterWalk(Box::new(call))),
-                };
-            }
-            None => return Err(self.unknown_tool(call.tool())),
-        };
-        let token = call.options().asks_progress().then_some(self.next_id);
-        let params = call.parameters(token, self.server.settings.limits.parameters)?;
-        match self.full(params.len()) {
-            Some(refusal) => Err(refusal),
-            None => Ok(Admitted::Now(Box::new(call), params.into())),
-        }
     }
 
     fn accept_call(&mut self, admitted: Admitted, token: T) -> Handle {
@@ -236,90 +188,6 @@ impl<T> Machine<T> {
                 Handle(id)
             }
         }
-    }
-
-    fn admit_request(&self, request: &Request) -> Result<Option<Box<str>>, Refusal> {
-        if let Some(refusal) = self.refusal().or_else(|| self.full(0)) {
-            return Err(refusal);
-        }
-        check_method(request.method())?;
-        match request.method() {
-            "initialize" => return Err(Refusal::ReservedMethod("initialize")),
-            "tools/call" => return Err(Refusal::ReservedMethod("tools/call")),
-            method => self.check_offered(method)?,
-        }
-        let token = request.options().asks_progress().then_some(self.next_id);
-        let params = request.parameters(token, self.server.settings.limits.parameters)?;
-        match self.full(params.as_deref().map_or(0, str::len)) {
-            Some(refusal) => Err(refusal),
-            None => Ok(params.map(Into::into)),
-        }
-    }
-
-    fn admit_notification(&self, method: &str, params: Option<&str>) -> Result<Box<[u8]>, Refusal> {
-        if let Some(refusal) = self.refusal() {
-            return Err(refusal);
-        }
-        check_method(method)?;
-        match method {
-            "notifications/initialized" => return Err(Refusal::ReservedMethod("notifications/initialized")),
-            "notifications/cancelled" => return Err(Refusal::ReservedMethod("notifications/cancelled")),
-            "notifications/roots/list_changed" if !self.server.settings.capabilities.roots => {
-                return Err(Refusal::NotDeclared("roots"));
-            }
-            _ => {}
-        }
-        let limit = self.server.settings.limits.parameters;
-        let params = params.map(|params| object_on_one_line(params, limit)).transpose()?;
-        let mut frame = Vec::new();
-        encode::push_notification(&mut frame, method, params.as_deref());
-        if self.link.queued_bytes() + self.waiting_bytes + frame.len()
-            > self.server.settings.limits.send_queue
-        {
-            return Err(Refusal::Busy(Full::SendQueue));
-        }
-        Ok(frame.into())
-    }
-
-    /// Refuses what needs a capability that the server did not offer.
-    fn check_offered(&self, method: &str) -> Result<(), Refusal> {
-        let Some(peer) = &self.peer else { return Err(Refusal::NotReady) };
-        let offers = &peer.capabilities;
-        let (offered, name) = match method {
-            "resources/subscribe" | "resources/unsubscribe" => {
-                (offers.resources_subscribe, "resources.subscribe")
-            }
-            "logging/setLevel" => (offers.logging, "logging"),
-            "completion/complete" => {
-                // The first revision has the method without the capability.
-                (offers.completions || peer.version == crate::Version::V2024_11_05, "completions")
-            }
-            _ if method.starts_with("tools/") => (offers.tools, "tools"),
-            _ if method.starts_with("resources/") => (offers.resources, "resources"),
-            _ if method.starts_with("prompts/") => (offers.prompts, "prompts"),
-            _ if method.starts_with("tasks/") => (offers.tasks, "tasks"),
-            _ => return Ok(()),
-        };
-        if offered { Ok(()) } else { Err(Refusal::NotOffered(name)) }
-    }
-
-    /// A notification method that may reach the host, because the server offered what it belongs to.
-    pub(super) fn negotiated(&self, method: &str) -> Option<&'static str> {
-        let offers = &self.peer.as_ref()?.capabilities;
-        let (offered, name) = match method {
-            "notifications/message" => (offers.logging, "notifications/message"),
-            "notifications/tools/list_changed" => (offers.tools, "notifications/tools/list_changed"),
-            "notifications/prompts/list_changed" => (offers.prompts, "notifications/prompts/list_changed"),
-            "notifications/resources/list_changed" => {
-                (offers.resources, "notifications/resources/list_changed")
-            }
-            "notifications/resources/updated" => {
-                (offers.resources_subscribe, "notifications/resources/updated")
-            }
-            "notifications/tasks/status" => (offers.tasks, "notifications/tasks/status"),
-            _ => return None,
-        };
-        offered.then_some(name)
     }
 
     fn timing(&self, options: &crate::tool::Options) -> Timing {
@@ -401,28 +269,4 @@ impl<T> Machine<T> {
             self.cause.get_or_insert(Cause::Closed);
         }
     }
-}
-
-/// Refuses what is no method name.
-fn check_method(method: &str) -> Result<(), Refusal> {
-    let fits = !method.is_empty() && method.len() <= REASON && !method.chars().any(char::is_control);
-    if fits { Ok(()) } else { Err(Refusal::BadMethod) }
-}
-
-/// Checks that a caller's text is one JSON object of at most `limit` bytes, and puts it on one line.
-pub(super) fn object_on_one_line(text: &str, limit: usize) -> Result<String, Refusal> {
-    if text.len() > limit {
-        return Err(Refusal::TooLarge { bytes: text.len(), limit });
-    }
-    match serde_json::from_str::<&RawValue>(text) {
-        Ok(raw) if raw.get().starts_with('{') => Ok(encode::on_one_line(raw.get().to_owned())),
-        Ok(_) => Err(Refusal::NotAnObject),
-        Err(error) => Err(Refusal::NotJson { at: at(text, &error) }),
-    }
-}
-
-/// Where in `text` reading stopped, in bytes.
-fn at(text: &str, error: &serde_json::Error) -> usize {
-    let before = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
-    (before + error.column().saturating_sub(1)).min(text.len())
 }

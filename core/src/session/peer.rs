@@ -87,7 +87,7 @@ impl<T> Machine<T> {
         match reply {
             PeerReply::Result(result) => {
                 let result =
-                    super::commands::object_on_one_line(result, self.server.settings.limits.replies)?;
+                    super::admission::object_on_one_line(result, self.server.settings.limits.replies)?;
                 encode::push_result(&mut frame, &open.id, &result);
             }
             PeerReply::Error { code, message } => {

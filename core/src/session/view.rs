@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Machine, Session};
+use super::Session;
 use crate::config::Server;
 use crate::counters::Counters;
 use crate::error::{End, Refusal};
@@ -94,23 +94,5 @@ impl<T> Session<T> {
     /// The end, once there is one.
     pub fn end(&self) -> Option<&End> {
         self.machine.end.as_ref()
-    }
-}
-
-impl<T> Machine<T> {
-    fn tool(&self, name: &str) -> Result<Option<Arc<Tool>>, Refusal> {
-        if let Some(refusal) = self.refusal() {
-            return Err(refusal);
-        }
-        match self.tools.catalog.get(name) {
-            Some(tool) => Ok(Some(tool.clone())),
-            None if self.tools.is_stale() => Ok(None),
-            None => Err(self.unknown_tool(name)),
-        }
-    }
-
-    pub(super) fn unknown_tool(&self, name: &str) -> Refusal {
-        let near = self.tools.catalog.near(name);
-        Refusal::UnknownTool { name: crate::sample::escaped(name, 256), near }
     }
 }

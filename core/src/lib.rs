@@ -95,7 +95,7 @@ mod sample;
 mod session;
 mod stderr;
 mod time;
-mod tool;
+pub mod tool;
 mod wire;
 
 pub use config::{

@@ -9,6 +9,8 @@ use std::time::Duration;
 pub struct Counters {
     /// Operations whose answer is awaited.
     pub pending: usize,
+    /// Deadlines of operations and of the server's requests that are running.
+    pub timers: usize,
     /// Bytes of parameters that wait to be written.
     pub queued_bytes: usize,
     /// Bytes of replies to the server that wait to be written.

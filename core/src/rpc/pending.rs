@@ -96,6 +96,11 @@ impl<O, W> Pending<O, W> {
         self.entries.len()
     }
 
+    /// Entries that have a deadline.
+    pub(crate) fn timers(&self) -> usize {
+        self.deadlines.len()
+    }
+
     pub(crate) fn insert(&mut self, id: u64, entry: Entry<O, W>) {
         if let Some(deadline) = entry.timing.deadline {
             self.deadlines.insert((deadline, id));

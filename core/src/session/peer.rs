@@ -51,6 +51,11 @@ impl PeerRequests {
         self.open.len()
     }
 
+    /// Those that have a deadline.
+    pub(super) fn timers(&self) -> usize {
+        self.open.values().filter(|open| open.until.is_some()).count()
+    }
+
     /// All have the same time to be answered, so the oldest is due first.
     pub(super) fn next_deadline(&self) -> Option<Time> {
         self.open.first_key_value().and_then(|(_, open)| open.until)

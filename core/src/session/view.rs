@@ -72,6 +72,7 @@ impl<T> Session<T> {
         let machine = &self.machine;
         Counters {
             pending: machine.pending.len(),
+            timers: machine.pending.timers() + machine.peer_requests.timers(),
             queued_bytes: machine.link.queued_bytes() + machine.waiting_bytes,
             reply_bytes: machine.link.replies.bytes(),
             peer_requests: machine.peer_requests.len(),

@@ -23,8 +23,8 @@ impl<T> Machine<T> {
         why: Option<Abandoned>,
     ) -> Option<Step<T>> {
         let delivery = self.withdraw(id, &entry, why);
-        self.record(id, &entry, delivery, why);
         let hints = self.hints(id, &entry, &kind);
+        self.record(id, &entry, delivery, why);
         let Owner::Caller(caller) = entry.owner else { return None };
         match &kind {
             FailureKind::Timeout(_) => self.counters.timeouts += 1,

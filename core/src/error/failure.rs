@@ -129,6 +129,9 @@ pub enum WalkFault {
     /// The list has more pages than allowed.
     #[error("more than {0} pages")]
     TooManyPages(usize),
+    /// The deadline over all pages passed.
+    #[error("not all pages came within {} ms", .0.as_millis())]
+    TimedOut(Duration),
     /// A page has no list of tools.
     #[error("page {0} has no list")]
     NoList(usize),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Given, Machine, Owner, Step};
-use crate::error::{Circumstances, Delivery, Failure, FailureKind, Hint, Report};
+use crate::error::{Circumstances, Delivery, Failure, FailureKind, Hint, Report, WalkFault};
 use crate::link::Abandoned;
 use crate::output::ResultCheck;
 use crate::rpc::{Entry, SettledAs, Stage};
@@ -176,8 +176,8 @@ impl<T> Machine<T> {
                     self.fault(crate::error::Cause::Unhealthy(limit));
                 }
                 Owner::Page => {
-                    self.fail(id, entry, kind.clone(), Some(Abandoned::TimedOut));
-                    self.walk_failed(&kind);
+                    self.fail(id, entry, kind, Some(Abandoned::TimedOut));
+                    self.walk_failed(&FailureKind::Walk(WalkFault::TimedOut(limit)));
                 }
                 Owner::Initialize | Owner::Caller(_) => {
                     if let Some(step) = self.fail(id, entry, kind, Some(Abandoned::TimedOut)) {

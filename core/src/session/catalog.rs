@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{Given, Machine, Owner, Waiting};
-use crate::error::{FailureKind, Refusal};
+use crate::error::{FailureKind, Refusal, WalkFault};
 use crate::link::Abandoned;
 use crate::output::DiagnosticKind;
 use crate::rpc::{Entry, Stage, Timing};
@@ -94,7 +94,7 @@ impl<T> Machine<T> {
             }
             Ok(None) => self.finish_walk(walk.draft.finish(None), walk.changed),
             // What was listed so far is worth more than nothing; a first page without a list is not a list.
-            Err(fault) if walk.draft.pages() > 0 => {
+            Err(fault) if fault != WalkFault::NoList(1) => {
                 self.diagnose(DiagnosticKind::IncompleteCatalog(fault));
                 self.finish_walk(walk.draft.finish(Some(fault)), walk.changed);
             }

@@ -200,11 +200,6 @@ impl Draft {
         Ok(Some(cursor.to_owned()))
     }
 
-    /// How many pages were taken.
-    pub(crate) fn pages(&self) -> usize {
-        self.pages
-    }
-
     /// The catalog, with why the walk ended if not by its last page.
     pub(crate) fn finish(self, fault: Option<WalkFault>) -> Catalog {
         let mut catalog = self.catalog;

@@ -28,6 +28,9 @@ impl<T> Session<T> {
     fn step(&mut self) -> Step<T> {
         loop {
             if let Some(step) = self.machine.ready.pop_front() {
+                if self.machine.is_void(&step) {
+                    continue;
+                }
                 return step;
             }
             if let Some(step) = self.machine.settle_next() {
@@ -121,6 +124,11 @@ impl<T> Machine<T> {
     /// The earliest moment a wait may name.
     fn soon(&self) -> Time {
         self.now + std::time::Duration::from_micros(1)
+    }
+
+    /// Whether a step has lost its meaning while it waited: progress of a call that has ended since.
+    fn is_void(&self, step: &Step<T>) -> bool {
+        matches!(step, Step::Progress { id, .. } if self.pending.get(*id).is_none())
     }
 
     /// Does what is due at this moment; gives one settled operation at a time.

@@ -1,0 +1,108 @@
+//! A client in the making.
+
+use std::future::Future;
+
+use sans_mcp::{ConfigError, Server};
+use serde::Serialize;
+
+use crate::client::Client;
+use crate::error::ConnectError;
+use crate::event::{Events, Subscribers};
+use crate::peer::{Handlers, PeerError, PeerRequest, handler};
+
+/// A client in the making: for hosts that answer requests of the server, or want its events from the beginning.
+///
+/// What has a handler is declared to the server, and nothing else, whatever [`Settings::capabilities`](crate::Settings::capabilities) says.
+/// A handler runs in a task of its own while calls go on. Its result must be a JSON object. A handler that panics, or is late, or gives
+/// no valid result, is answered with -32603; when the server cancels its request, or the session ends, the handler's
+/// future is dropped. A handler must not hold a [`Client`] of this server, which would then never be dropped.
+///
+/// ```no_run
+/// use sans_mcp_tokio::{Client, PeerError, Server};
+/// use serde_json::json;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut builder = Client::builder(Server::new("docs", "docs-server"))
+///     .on_roots(async |_| Ok(json!({ "roots": [{ "uri": "file:///srv/docs" }] })))
+///     .on_sampling(async |_| Err::<(), _>(PeerError::rejected()));
+/// let mut events = builder.events();
+/// let client = builder.connect().await?;
+/// while let Some(event) = events.next().await {
+///     println!("{event:?}");
+/// }
+/// # drop(client);
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+#[must_use = "nothing is started before `connect`"]
+pub struct Builder {
+    server: Server,
+    handlers: Handlers,
+    subscribers: Subscribers,
+}
+
+impl Builder {
+    pub(crate) fn new(server: Server) -> Builder {
+        Builder { server, handlers: Handlers::default(), subscribers: Subscribers::default() }
+    }
+
+    /// Answers `roots/list`.
+    pub fn on_roots<H, F, R>(mut self, answer: H) -> Builder
+    where
+        H: Fn(PeerRequest) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<R, PeerError>> + Send + 'static,
+        R: Serialize,
+    {
+        self.handlers.roots = handler(answer);
+        self
+    }
+
+    /// Answers `sampling/createMessage`.
+    pub fn on_sampling<H, F, R>(mut self, answer: H) -> Builder
+    where
+        H: Fn(PeerRequest) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<R, PeerError>> + Send + 'static,
+        R: Serialize,
+    {
+        self.handlers.sampling = handler(answer);
+        self
+    }
+
+    /// Answers `elicitation/create`, in form mode.
+    pub fn on_elicitation<H, F, R>(mut self, answer: H) -> Builder
+    where
+        H: Fn(PeerRequest) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<R, PeerError>> + Send + 'static,
+        R: Serialize,
+    {
+        self.handlers.elicitation = handler(answer);
+        self
+    }
+
+    /// Subscribes to events, those of connecting included.
+    pub fn events(&mut self) -> Events {
+        self.subscribers.add()
+    }
+
+    /// Makes the client without starting anything: [`Client::start`] does.
+    ///
+    /// # Errors
+    /// The configuration cannot be used.
+    pub fn build(mut self) -> Result<Client, ConfigError> {
+        self.handlers.declare(&mut self.server.settings.capabilities);
+        Client::new(self.server, self.handlers, self.subscribers)
+    }
+
+    /// Makes the client and connects it.
+    ///
+    /// # Errors
+    /// As [`Client::connect`].
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub async fn connect(self) -> Result<Client, ConnectError> {
+        let client = self.build()?;
+        client.start().await?;
+        Ok(client)
+    }
+}

@@ -1,0 +1,280 @@
+//! Requests as futures, and what they have in common with calls.
+
+use std::fmt;
+use std::future::Future;
+use std::mem;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use sans_mcp::{Handle, Payload, Refusal, Refused, Request, Session, Time};
+use tracing::{Span, field};
+
+use crate::client::Alive;
+use crate::error::CallError;
+use crate::operation::Operation;
+use crate::progress::Progress;
+use crate::slot::Slot;
+
+/// A request of any method, made by [`Client::request`](crate::Client::request): a future of its raw result.
+///
+/// It begins, and is cancelled by dropping, as a [`ToolCall`](crate::ToolCall) is.
+#[derive(Debug)]
+#[must_use = "a request does nothing until it is awaited"]
+pub struct RequestCall(Asking<Request>);
+
+request_builders!(RequestCall);
+
+impl RequestCall {
+    pub(crate) fn new(alive: Arc<Alive>, request: Result<Request, Refusal>) -> RequestCall {
+        RequestCall(Asking::new(alive, request))
+    }
+}
+
+impl Future for RequestCall {
+    type Output = Result<Payload, CallError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.poll(cx)
+    }
+}
+
+impl Ask for Request {
+    fn method(&self) -> &str {
+        self.method()
+    }
+
+    fn name(&self) -> &str {
+        self.method()
+    }
+
+    fn prepare(self, _alive: &Alive) -> Result<Request, Refusal> {
+        Ok(self)
+    }
+
+    fn accept(
+        self,
+        session: &mut Session<Arc<Slot>>,
+        now: Time,
+        slot: Arc<Slot>,
+    ) -> Result<Handle, Refused<Arc<Slot>>> {
+        session.request(now, self, slot)
+    }
+}
+
+/// What can be asked of a server.
+pub(crate) trait Ask: Sized {
+    fn method(&self) -> &str;
+
+    /// What tells it from others: the tool, or the method.
+    fn name(&self) -> &str;
+
+    /// What is to be done before the lock is taken.
+    fn prepare(self, alive: &Alive) -> Result<Self, Refusal>;
+
+    fn accept(
+        self,
+        session: &mut Session<Arc<Slot>>,
+        now: Time,
+        slot: Arc<Slot>,
+    ) -> Result<Handle, Refused<Arc<Slot>>>;
+}
+
+/// One call or request from its making to its end.
+pub(crate) struct Asking<A> {
+    alive: Arc<Alive>,
+    name: Box<str>,
+    stage: Stage<A>,
+    on_progress: Option<Box<dyn FnMut(Progress) + Send>>,
+}
+
+enum Stage<A> {
+    New(A),
+    Refused(Refusal),
+    Accepted { operation: Operation, span: Span },
+    Done,
+}
+
+impl<A: Ask> Asking<A> {
+    pub(crate) fn new(alive: Arc<Alive>, ask: Result<A, Refusal>) -> Asking<A> {
+        let (name, stage) = match ask {
+            Ok(ask) => (ask.name().into(), Stage::New(ask)),
+            Err(refusal) => (Box::default(), Stage::Refused(refusal)),
+        };
+        Asking { alive, name, stage, on_progress: None }
+    }
+
+    pub(crate) fn edit(&mut self, edit: impl FnOnce(A) -> Result<A, Refusal>) {
+        self.stage = match mem::replace(&mut self.stage, Stage::Done) {
+            Stage::New(ask) => match edit(ask) {
+                Ok(ask) => Stage::New(ask),
+                Err(refusal) => Stage::Refused(refusal),
+            },
+            other => other,
+        };
+    }
+
+    pub(crate) fn on_progress(&mut self, tell: impl FnMut(Progress) + Send + 'static) {
+        self.on_progress = Some(Box::new(tell));
+    }
+
+    pub(crate) fn start(&mut self) {
+        self.stage = match mem::replace(&mut self.stage, Stage::Done) {
+            Stage::New(ask) => match self.accept(ask) {
+                Ok(accepted) => accepted,
+                Err(refusal) => Stage::Refused(refusal),
+            },
+            other => other,
+        };
+    }
+
+    fn accept(&self, ask: A) -> Result<Stage<A>, Refusal> {
+        let shared = self.alive.shared();
+        let span = tracing::debug_span!(
+            "request",
+            server = &*shared.name,
+            instance = shared.instance,
+            method = ask.method(),
+            tool = field::Empty,
+            id = field::Empty,
+        );
+        let is_tool = ask.name() != ask.method();
+        let ask = ask.prepare(&self.alive)?;
+        let operation = Operation::accept(&self.alive, |session, now, slot| ask.accept(session, now, slot))?;
+        // The name of a tool is recorded only once it is known to be one.
+        if is_tool {
+            span.record("tool", &*self.name);
+        }
+        span.record("id", operation.handle().number());
+        Ok(Stage::Accepted { operation, span })
+    }
+
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Payload, CallError>> {
+        self.start();
+        let outcome = match &mut self.stage {
+            Stage::Accepted { operation, span } => {
+                let on_progress = &mut self.on_progress;
+                let settled = ready!(operation.poll(cx, |raw| {
+                    if let Some(tell) = on_progress {
+                        tell(Progress::new(raw));
+                    }
+                }));
+                let outcome = match settled.outcome {
+                    // Checking the result costs time as well, and here it is the caller's.
+                    Ok(Some(mut payload)) => payload.check().map(|()| payload),
+                    // Only a connect or a listing ends without a result of its own.
+                    Ok(None) => return Poll::Ready(Err(self.refused())),
+                    Err(failure) => Err(failure),
+                };
+                let code = outcome.as_ref().map_or_else(|failure| failure.code().as_str(), |_| "OK");
+                let elapsed_us = u64::try_from(settled.elapsed.as_micros()).unwrap_or(u64::MAX);
+                tracing::debug!(parent: &*span, code, elapsed_us, "settled");
+                outcome.map_err(CallError::Failed)
+            }
+            _ => Err(self.refused()),
+        };
+        self.stage = Stage::Done;
+        Poll::Ready(outcome)
+    }
+
+    pub(crate) fn server(&self) -> Arc<str> {
+        self.alive.shared().name.clone()
+    }
+
+    pub(crate) fn name(&self) -> Box<str> {
+        self.name.clone()
+    }
+
+    fn refused(&mut self) -> CallError {
+        let refusal = match mem::replace(&mut self.stage, Stage::Done) {
+            Stage::Refused(refusal) => refusal,
+            // Polled once more after it had its result.
+            _ => Refusal::NotOpen,
+        };
+        let server = self.server();
+        tracing::debug!(
+            server = &*server,
+            instance = self.alive.shared().instance,
+            code = refusal.code().as_str(),
+            "refused"
+        );
+        CallError::Refused { server, name: self.name(), refusal }
+    }
+}
+
+impl<A> fmt::Debug for Asking<A> {
+    /// Says nothing of arguments.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stage = match &self.stage {
+            Stage::New(_) => "new",
+            Stage::Refused(_) => "refused",
+            Stage::Accepted { .. } => "accepted",
+            Stage::Done => "done",
+        };
+        f.debug_struct("Asking").field("name", &self.name).field("stage", &stage).finish_non_exhaustive()
+    }
+}
+
+/// Gives [`ToolCall`](crate::ToolCall) and [`RequestCall`] the same builders.
+macro_rules! request_builders {
+    ($of:ident) => {
+        /// Set these before it is accepted; later they change nothing.
+        impl $of {
+            /// Sets how long the answer may take, from acceptance on and also while it waits to be sent (row L11). Without
+            /// this it is [`Timeouts::call`](crate::Timeouts::call).
+            pub fn timeout(mut self, timeout: std::time::Duration) -> $of {
+                self.0.edit(|ask| Ok(ask.timeout(Some(timeout))));
+                self
+            }
+
+            /// Lets the answer take as long as it likes.
+            pub fn no_timeout(mut self) -> $of {
+                self.0.edit(|ask| Ok(ask.timeout(None)));
+                self
+            }
+
+            /// Lets progress of the server start the timeout anew, up to [`maximum`](Self::maximum).
+            pub fn reset_on_progress(mut self) -> $of {
+                self.0.edit(|ask| Ok(ask.reset_on_progress()));
+                self
+            }
+
+            /// Sets the most that progress may extend the time to, from acceptance on; `None`: no end. Without this it is
+            /// [`Timeouts::maximum`](crate::Timeouts::maximum).
+            pub fn maximum(mut self, maximum: Option<std::time::Duration>) -> $of {
+                self.0.edit(|ask| Ok(ask.maximum(maximum)));
+                self
+            }
+
+            /// Asks the server to tell of its progress, and hands that to `tell`, in order and before the result, in the task
+            /// that polls this future. Of what waits for a future that is not polled, the newest 1,024 are kept, and at
+            /// most 1 MiB.
+            pub fn on_progress(mut self, tell: impl FnMut($crate::Progress) + Send + 'static) -> $of {
+                self.0.edit(|ask| Ok(ask.progress()));
+                self.0.on_progress(tell);
+                self
+            }
+
+            /// Sets the largest result that is taken, in bytes, below the line limit (row L21).
+            pub fn result_limit(mut self, bytes: usize) -> $of {
+                self.0.edit(|ask| Ok(ask.result_limit(bytes)));
+                self
+            }
+
+            /// Adds a member to `_meta`, such as `traceparent` (row L34). `json` is the raw JSON value. A key that is reserved or
+            /// no key, and a value that is not JSON, are refused when this is awaited.
+            pub fn meta(mut self, key: &str, json: &str) -> $of {
+                self.0.edit(|ask| ask.meta(key, json));
+                self
+            }
+
+            /// Hands it in now, so that its place on the wire and its deadline do not depend on when it is first polled. A refusal
+            /// is told when it is awaited.
+            pub fn start(mut self) -> $of {
+                self.0.start();
+                self
+            }
+        }
+    };
+}
+pub(crate) use request_builders;

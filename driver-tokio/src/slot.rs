@@ -1,0 +1,81 @@
+//! Where the I/O task leaves what a caller waits for.
+
+use std::collections::VecDeque;
+use std::mem;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use sans_mcp::{Failure, Payload};
+
+/// How an operation ended.
+#[derive(Debug)]
+pub(crate) struct Settled {
+    /// `Ok(None)`: it went well and has no result of its own.
+    pub(crate) outcome: Result<Option<Payload>, Failure>,
+    pub(crate) elapsed: Duration,
+}
+
+/// Progress that waits for the caller: as many as events do.
+const PROGRESS: usize = 1_024;
+/// Its size in bytes.
+const PROGRESS_BYTES: usize = 1 << 20;
+
+/// The token of one operation. The session gives it back once; the caller holds the other reference.
+#[derive(Debug, Default)]
+pub(crate) struct Slot(Mutex<Contents>);
+
+#[derive(Debug, Default)]
+struct Contents {
+    settled: Option<Settled>,
+    waker: Option<Waker>,
+    progress: VecDeque<Box<str>>,
+    progress_bytes: usize,
+}
+
+impl Slot {
+    /// Leaves the end. Whoever it gives is to be woken, after every lock was let go.
+    #[must_use = "the caller sleeps until it is woken"]
+    pub(crate) fn settle(&self, settled: Settled) -> Option<Waker> {
+        let mut contents = self.lock();
+        contents.settled = Some(settled);
+        contents.waker.take()
+    }
+
+    /// Leaves progress. If the caller does not fetch it the oldest is dropped: the newest says more.
+    #[must_use = "the caller sleeps until it is woken"]
+    pub(crate) fn progress(&self, params: &str) -> Option<Waker> {
+        let mut contents = self.lock();
+        contents.progress_bytes += params.len();
+        contents.progress.push_back(params.into());
+        while contents.progress.len() > PROGRESS || contents.progress_bytes > PROGRESS_BYTES {
+            let Some(dropped) = contents.progress.pop_front() else { break };
+            contents.progress_bytes -= dropped.len();
+        }
+        contents.waker.take()
+    }
+
+    /// Fetches what is there: progress in order, then the end.
+    pub(crate) fn poll(&self, cx: &mut Context<'_>, mut on_progress: impl FnMut(Box<str>)) -> Poll<Settled> {
+        let mut contents = self.lock();
+        let progress = mem::take(&mut contents.progress);
+        contents.progress_bytes = 0;
+        let settled = contents.settled.take();
+        if settled.is_none() && !contents.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+            contents.waker = Some(cx.waker().clone());
+        }
+        drop(contents);
+        progress.into_iter().for_each(&mut on_progress);
+        settled.map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// Nobody waits any more.
+    pub(crate) fn abandon(&self) {
+        let waker = self.lock().waker.take();
+        drop(waker);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Contents> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -5,12 +5,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use sans_mcp::{Call, Handle, Refusal, Refused, Session, Time};
+use sans_mcp::{Call, Refusal, Session, Time};
+use tracing::Span;
 
 use crate::client::Alive;
 use crate::error::CallError;
+use crate::operation::Accepted;
 use crate::reply::ToolReply;
 use crate::request::{Ask, Asking, request_builders};
+use crate::shared::Shared;
 use crate::slot::Slot;
 
 /// A call of a tool, made by [`Client::call_tool`](crate::Client::call_tool): a future of its result.
@@ -37,10 +40,11 @@ impl Future for ToolCall {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let call = &mut self.0;
-        call.poll(cx).map(|payload| {
-            ToolReply::new(payload?).map_err(|problem| CallError::Undecodable {
+        call.poll(cx).map(|answered| {
+            let (payload, id) = answered?;
+            ToolReply::new(payload).map_err(|problem| CallError::Undecodable {
                 server: call.server(),
-                name: call.name(),
+                id,
                 problem,
             })
         })
@@ -52,27 +56,19 @@ impl Ask for Call {
         "tools/call"
     }
 
-    fn name(&self) -> &str {
-        self.tool()
-    }
-
-    fn prepare(self, alive: &Alive) -> Result<Call, Refusal> {
+    fn prepare(self, shared: &Shared, span: &Span) -> Result<Call, Refusal> {
         // Checking arguments costs time, so it is done without the lock. What the session would refuse for another reason
         // it refuses when the call is handed in.
-        match alive.shared().view(|session| session.tool(self.tool())) {
+        match shared.view(|session| session.tool(self.tool())) {
             Ok(Some(tool)) => {
-                self.prepare(&tool, &alive.shared().settings).map_err(|refused| refused.refusal)
+                span.record("tool", tool.name());
+                self.prepare(&tool, &shared.settings).map_err(|refused| refused.refusal)
             }
             Ok(None) | Err(_) => Ok(self),
         }
     }
 
-    fn accept(
-        self,
-        session: &mut Session<Arc<Slot>>,
-        now: Time,
-        slot: Arc<Slot>,
-    ) -> Result<Handle, Refused<Arc<Slot>>> {
+    fn accept(self, session: &mut Session<Arc<Slot>>, now: Time, slot: Arc<Slot>) -> Accepted {
         session.call(now, self, slot)
     }
 }

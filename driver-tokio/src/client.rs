@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sans_mcp::{
     Call, Catalog, ConfigError, Counters, End, Refusal, Request, Server, ServerCapabilities, ServerInfo,
-    State, Tail, Version,
+    Session, State, Tail, Time, Version,
 };
 use serde::Serialize;
 use tracing::Instrument;
@@ -17,9 +17,9 @@ use crate::error::{CallError, ConnectError};
 use crate::event::{Events, Subscribers};
 use crate::operation::Operation;
 use crate::peer::Handlers;
-use crate::request::RequestCall;
+use crate::request::{RequestCall, micros};
 use crate::shared::Shared;
-use crate::slot::Settled;
+use crate::slot::Slot;
 use crate::task::Task;
 
 /// The handle of one server: cheap to clone, and all clones are the same session.
@@ -98,7 +98,7 @@ impl Client {
             Ok(operation) => operation.settled().await,
             Err(refusal) => return Err(ConnectError::Refused { server: shared.name.clone(), refusal }),
         };
-        let elapsed_us = u64::try_from(settled.elapsed.as_micros()).unwrap_or(u64::MAX);
+        let elapsed_us = micros(settled.elapsed);
         match settled.outcome {
             Ok(_) => {
                 tracing::info!(code = "OK", elapsed_us, "connected");
@@ -130,11 +130,10 @@ impl Client {
     /// The call begins when the future is first polled, see [`ToolCall`].
     pub fn call_tool(&self, name: impl Into<String>, arguments: impl Serialize) -> ToolCall {
         let name = name.into();
-        let call = match serde_json::to_string(&arguments) {
-            Ok(json) if json == "null" => Ok(Call::without_arguments(name)),
-            Ok(json) => Ok(Call::new(name, json)),
-            Err(error) => Err(Refusal::Arguments { tool: name, problem: error.to_string() }),
-        };
+        let call = object(&arguments, &name).map(|arguments| match arguments {
+            Some(json) => Call::new(name, json),
+            None => Call::without_arguments(name),
+        });
         ToolCall::new(self.alive.clone(), call)
     }
 
@@ -149,13 +148,10 @@ impl Client {
     /// The request begins when the future is first polled, see [`RequestCall`].
     pub fn request(&self, method: impl Into<String>, params: impl Serialize) -> RequestCall {
         let request = Request::new(method);
-        let request = match serde_json::to_string(&params) {
-            Ok(json) if json == "null" => Ok(request),
-            Ok(json) => Ok(request.params(json)),
-            Err(error) => {
-                Err(Refusal::Arguments { tool: request.method().to_owned(), problem: error.to_string() })
-            }
-        };
+        let request = object(&params, request.method()).map(|params| match params {
+            Some(json) => request.params(json),
+            None => request,
+        });
         RequestCall::new(self.alive.clone(), request)
     }
 
@@ -164,17 +160,9 @@ impl Client {
     /// # Errors
     /// Refused, and nothing is sent.
     pub fn notify(&self, method: &str, params: impl Serialize) -> Result<(), CallError> {
-        let params = match serde_json::to_string(&params) {
-            Ok(json) => (json != "null").then_some(json),
-            Err(error) => {
-                return Err(self.refused(
-                    method,
-                    Refusal::Arguments { tool: method.to_owned(), problem: error.to_string() },
-                ));
-            }
-        };
+        let params = object(&params, method).map_err(|refusal| self.refused(refusal))?;
         let notified = self.shared().command(|session, now| session.notify(now, method, params.as_deref()));
-        notified.map_err(|refusal| self.refused(method, refusal))
+        notified.map_err(|refusal| self.refused(refusal))
     }
 
     /// Fetches the list of tools anew, all pages of it. Joins a walk that is under way.
@@ -183,7 +171,7 @@ impl Client {
     /// Refused, for instance because the server offers no tools; or failed, then the catalog is what it was.
     pub async fn list_tools(&self) -> Result<Arc<Catalog>, CallError> {
         let list = Operation::accept(&self.alive, |session, now, slot| session.list_tools(now, slot));
-        self.settled("tools/list", list).await?;
+        self.settled(list).await?;
         Ok(self.tools())
     }
 
@@ -193,26 +181,19 @@ impl Client {
     /// Refused or failed, like any request.
     pub async fn ping(&self) -> Result<Duration, CallError> {
         let ping = Operation::accept(&self.alive, |session, now, slot| session.ping(now, None, slot));
-        Ok(self.settled("ping", ping).await?.elapsed)
+        self.settled(ping).await
     }
 
-    async fn settled(
-        &self,
-        method: &str,
-        accepted: Result<Operation, Refusal>,
-    ) -> Result<Settled, CallError> {
+    async fn settled(&self, accepted: Result<Operation, Refusal>) -> Result<Duration, CallError> {
         let settled = match accepted {
             Ok(operation) => operation.settled().await,
-            Err(refusal) => return Err(self.refused(method, refusal)),
+            Err(refusal) => return Err(self.refused(refusal)),
         };
-        match settled.outcome {
-            Ok(_) => Ok(Settled { outcome: Ok(None), ..settled }),
-            Err(failure) => Err(CallError::Failed(failure)),
-        }
+        settled.outcome.map(|_| settled.elapsed).map_err(CallError::Failed)
     }
 
-    fn refused(&self, method: &str, refusal: Refusal) -> CallError {
-        CallError::Refused { server: self.shared().name.clone(), name: method.into(), refusal }
+    fn refused(&self, refusal: Refusal) -> CallError {
+        CallError::Refused { server: self.shared().name.clone(), refusal }
     }
 
     /// The tools as they were last listed, without a round trip.
@@ -285,25 +266,26 @@ impl Client {
         self.shared().subscribe()
     }
 
-    /// Closes: open calls fail as closed, the server's input is closed, and a server that does not leave is killed (row L17). It
-    /// returns within [`Timeouts::close_bound`](crate::Timeouts::close_bound), whatever the server does. Many may close and all get the same end. Dropping the
-    /// future does not stop the closing.
-    ///
-    /// # Panics
-    /// Outside a tokio runtime, if the client was never started.
+    /// Closes: open calls fail as closed, the server's input is closed, and a server that does not leave is killed
+    /// (row L17). It returns within [`Timeouts::close_bound`](crate::Timeouts::close_bound), whatever the server does.
+    /// Many may close, and all get the same end. Dropping the future does not stop the closing.
     pub async fn close(&self) -> Arc<End> {
-        self.run();
-        self.shared().command(|session, now| session.close(now));
-        self.closed().await
+        self.leave(|session, now| session.close(now)).await
     }
 
-    /// Refuses new calls, lets accepted ones finish for at most `grace`, then closes. A [`close`](Client::close) meanwhile cuts it short.
-    ///
-    /// # Panics
-    /// As [`close`](Client::close).
+    /// Refuses new calls, lets accepted ones finish for at most `grace`, then closes. A [`close`](Client::close)
+    /// meanwhile cuts it short.
     pub async fn shutdown(&self, grace: Duration) -> Arc<End> {
-        self.run();
-        self.shared().command(|session, now| session.shutdown(now, grace));
+        self.leave(|session, now| session.shutdown(now, grace)).await
+    }
+
+    async fn leave(&self, command: impl FnOnce(&mut Session<Arc<Slot>>, Time)) -> Arc<End> {
+        if self.shared().starts() {
+            // Nothing was ever started, and there is no task to carry anything out.
+            self.shared().abort();
+        } else {
+            self.shared().command(command);
+        }
         self.closed().await
     }
 
@@ -314,6 +296,14 @@ impl Client {
 
     fn shared(&self) -> &Arc<Shared> {
         self.alive.shared()
+    }
+}
+
+/// The text of an object; `None` for null.
+fn object(value: &impl Serialize, of: &str) -> Result<Option<String>, Refusal> {
+    match serde_json::to_string(value) {
+        Ok(json) => Ok((json != "null").then_some(json)),
+        Err(error) => Err(Refusal::Arguments { tool: of.to_owned(), problem: error.to_string() }),
     }
 }
 

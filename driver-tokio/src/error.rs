@@ -52,12 +52,10 @@ impl ConnectError {
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     /// It was never accepted: nothing was sent.
-    #[error("server `{server}`: `{name}` was refused: {refusal}")]
+    #[error("server `{server}`: not sent: {refusal}")]
     Refused {
         /// Name of the server.
         server: Arc<str>,
-        /// The tool or the method, bounded and escaped.
-        name: Box<str>,
         /// Why.
         refusal: Refusal,
     },
@@ -65,12 +63,12 @@ pub enum CallError {
     #[error(transparent)]
     Failed(#[from] Failure),
     /// The server answered, but not with the result of a tool.
-    #[error("server `{server}`: the answer of `{name}` is not the result of a tool: {problem}")]
+    #[error("server `{server}`: the answer to request {id} is not the result of a tool: {problem}")]
     Undecodable {
         /// Name of the server.
         server: Arc<str>,
-        /// The tool.
-        name: Box<str>,
+        /// The number under which the call was accepted.
+        id: u64,
         /// What is wrong with it.
         problem: DecodeError,
     },

@@ -9,6 +9,9 @@ use sans_mcp::{Handle, Refusal, Refused, Session, Time};
 use crate::client::Alive;
 use crate::slot::{Settled, Slot};
 
+/// What a session says to a command that takes a token.
+pub(crate) type Accepted = Result<Handle, Refused<Arc<Slot>>>;
+
 /// Dropping it before it is settled cancels the operation.
 #[derive(Debug)]
 pub(crate) struct Operation {
@@ -22,7 +25,7 @@ impl Operation {
     /// Hands a command in, with the slot for its end as the token.
     pub(crate) fn accept(
         alive: &Arc<Alive>,
-        command: impl FnOnce(&mut Session<Arc<Slot>>, Time, Arc<Slot>) -> Result<Handle, Refused<Arc<Slot>>>,
+        command: impl FnOnce(&mut Session<Arc<Slot>>, Time, Arc<Slot>) -> Accepted,
     ) -> Result<Operation, Refusal> {
         let slot = Arc::new(Slot::default());
         let token = slot.clone();
@@ -32,10 +35,10 @@ impl Operation {
         }
     }
 
-    pub(crate) fn handle(&self) -> Handle {
-        self.handle
+    /// The number under which it was accepted.
+    pub(crate) fn id(&self) -> u64 {
+        self.handle.number()
     }
-
 
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>, on_progress: impl FnMut(Box<str>)) -> Poll<Settled> {
         let settled = self.slot.poll(cx, on_progress);

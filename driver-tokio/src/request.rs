@@ -6,15 +6,17 @@ use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
-use sans_mcp::{Handle, Payload, Refusal, Refused, Request, Session, Time};
+use sans_mcp::{Payload, Refusal, Request, Session, Time};
 use tracing::{Span, field};
 
 use crate::client::Alive;
 use crate::error::CallError;
-use crate::operation::Operation;
+use crate::operation::{Accepted, Operation};
 use crate::progress::Progress;
-use crate::slot::Slot;
+use crate::shared::Shared;
+use crate::slot::{Given, Slot};
 
 /// A request of any method, made by [`Client::request`](crate::Client::request): a future of its raw result.
 ///
@@ -35,7 +37,7 @@ impl Future for RequestCall {
     type Output = Result<Payload, CallError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.0.poll(cx)
+        self.0.poll(cx).map_ok(|(payload, _)| payload)
     }
 }
 
@@ -44,20 +46,11 @@ impl Ask for Request {
         self.method()
     }
 
-    fn name(&self) -> &str {
-        self.method()
-    }
-
-    fn prepare(self, _alive: &Alive) -> Result<Request, Refusal> {
+    fn prepare(self, _shared: &Shared, _span: &Span) -> Result<Request, Refusal> {
         Ok(self)
     }
 
-    fn accept(
-        self,
-        session: &mut Session<Arc<Slot>>,
-        now: Time,
-        slot: Arc<Slot>,
-    ) -> Result<Handle, Refused<Arc<Slot>>> {
+    fn accept(self, session: &mut Session<Arc<Slot>>, now: Time, slot: Arc<Slot>) -> Accepted {
         session.request(now, self, slot)
     }
 }
@@ -66,24 +59,15 @@ impl Ask for Request {
 pub(crate) trait Ask: Sized {
     fn method(&self) -> &str;
 
-    /// What tells it from others: the tool, or the method.
-    fn name(&self) -> &str;
-
     /// What is to be done before the lock is taken.
-    fn prepare(self, alive: &Alive) -> Result<Self, Refusal>;
+    fn prepare(self, shared: &Shared, span: &Span) -> Result<Self, Refusal>;
 
-    fn accept(
-        self,
-        session: &mut Session<Arc<Slot>>,
-        now: Time,
-        slot: Arc<Slot>,
-    ) -> Result<Handle, Refused<Arc<Slot>>>;
+    fn accept(self, session: &mut Session<Arc<Slot>>, now: Time, slot: Arc<Slot>) -> Accepted;
 }
 
 /// One call or request from its making to its end.
 pub(crate) struct Asking<A> {
     alive: Arc<Alive>,
-    name: Box<str>,
     stage: Stage<A>,
     on_progress: Option<Box<dyn FnMut(Progress) + Send>>,
 }
@@ -95,21 +79,17 @@ enum Stage<A> {
     Done,
 }
 
+/// A result, and the number of the request that it answers.
+pub(crate) type Answered = (Payload, u64);
+
 impl<A: Ask> Asking<A> {
     pub(crate) fn new(alive: Arc<Alive>, ask: Result<A, Refusal>) -> Asking<A> {
-        let (name, stage) = match ask {
-            Ok(ask) => (ask.name().into(), Stage::New(ask)),
-            Err(refusal) => (Box::default(), Stage::Refused(refusal)),
-        };
-        Asking { alive, name, stage, on_progress: None }
+        Asking { alive, stage: ask.map_or_else(Stage::Refused, Stage::New), on_progress: None }
     }
 
     pub(crate) fn edit(&mut self, edit: impl FnOnce(A) -> Result<A, Refusal>) {
         self.stage = match mem::replace(&mut self.stage, Stage::Done) {
-            Stage::New(ask) => match edit(ask) {
-                Ok(ask) => Stage::New(ask),
-                Err(refusal) => Stage::Refused(refusal),
-            },
+            Stage::New(ask) => edit(ask).map_or_else(Stage::Refused, Stage::New),
             other => other,
         };
     }
@@ -120,10 +100,7 @@ impl<A: Ask> Asking<A> {
 
     pub(crate) fn start(&mut self) {
         self.stage = match mem::replace(&mut self.stage, Stage::Done) {
-            Stage::New(ask) => match self.accept(ask) {
-                Ok(accepted) => accepted,
-                Err(refusal) => Stage::Refused(refusal),
-            },
+            Stage::New(ask) => self.accept(ask).unwrap_or_else(Stage::Refused),
             other => other,
         };
     }
@@ -138,68 +115,68 @@ impl<A: Ask> Asking<A> {
             tool = field::Empty,
             id = field::Empty,
         );
-        let is_tool = ask.name() != ask.method();
-        let ask = ask.prepare(&self.alive)?;
+        let ask = ask.prepare(shared, &span)?;
         let operation = Operation::accept(&self.alive, |session, now, slot| ask.accept(session, now, slot))?;
-        // The name of a tool is recorded only once it is known to be one.
-        if is_tool {
-            span.record("tool", &*self.name);
-        }
-        span.record("id", operation.handle().number());
+        span.record("id", operation.id());
         Ok(Stage::Accepted { operation, span })
     }
 
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Payload, CallError>> {
-        self.start();
-        let outcome = match &mut self.stage {
-            Stage::Accepted { operation, span } => {
-                let on_progress = &mut self.on_progress;
-                let settled = ready!(operation.poll(cx, |raw| {
-                    if let Some(tell) = on_progress {
-                        tell(Progress::new(raw));
-                    }
-                }));
-                let outcome = match settled.outcome {
-                    // Checking the result costs time as well, and here it is the caller's.
-                    Ok(Some(mut payload)) => payload.check().map(|()| payload),
-                    // Only a connect or a listing ends without a result of its own.
-                    Ok(None) => return Poll::Ready(Err(self.refused())),
-                    Err(failure) => Err(failure),
-                };
-                let code = outcome.as_ref().map_or_else(|failure| failure.code().as_str(), |_| "OK");
-                let elapsed_us = u64::try_from(settled.elapsed.as_micros()).unwrap_or(u64::MAX);
-                tracing::debug!(parent: &*span, code, elapsed_us, "settled");
-                outcome.map_err(CallError::Failed)
-            }
-            _ => Err(self.refused()),
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Answered, CallError>> {
+        if matches!(self.stage, Stage::New(_)) {
+            self.start();
+        }
+        let Stage::Accepted { operation, span } = &mut self.stage else {
+            return Poll::Ready(Err(self.refused()));
         };
+        let on_progress = &mut self.on_progress;
+        let settled = ready!(operation.poll(cx, |raw| {
+            if let Some(tell) = on_progress {
+                tell(Progress::new(raw));
+            }
+        }));
+        let outcome = settled.outcome.and_then(|given| match given {
+            Given::Answer(mut payload) => {
+                // Checking the result costs time as well, and here it is the caller's.
+                payload.check().map(|()| Some(payload))
+            }
+            // Only a connect or a listing ends without a result of its own.
+            Given::Nothing => Ok(None),
+        });
+        let id = operation.id();
+        let code = outcome.as_ref().map_or_else(|failure| failure.code().as_str(), |_| "OK");
+        tracing::debug!(parent: &*span, code, elapsed_us = micros(settled.elapsed), "settled");
         self.stage = Stage::Done;
-        Poll::Ready(outcome)
-    }
-
-    pub(crate) fn server(&self) -> Arc<str> {
-        self.alive.shared().name.clone()
-    }
-
-    pub(crate) fn name(&self) -> Box<str> {
-        self.name.clone()
+        Poll::Ready(match outcome {
+            Ok(Some(payload)) => Ok((payload, id)),
+            Ok(None) => Err(self.refused()),
+            Err(failure) => Err(CallError::Failed(failure)),
+        })
     }
 
     fn refused(&mut self) -> CallError {
         let refusal = match mem::replace(&mut self.stage, Stage::Done) {
             Stage::Refused(refusal) => refusal,
-            // Polled once more after it had its result.
+            // Polled once more after it gave its result.
             _ => Refusal::NotOpen,
         };
-        let server = self.server();
+        let shared = self.alive.shared();
         tracing::debug!(
-            server = &*server,
-            instance = self.alive.shared().instance,
+            server = &*shared.name,
+            instance = shared.instance,
             code = refusal.code().as_str(),
             "refused"
         );
-        CallError::Refused { server, name: self.name(), refusal }
+        CallError::Refused { server: self.server(), refusal }
     }
+
+    pub(crate) fn server(&self) -> Arc<str> {
+        self.alive.shared().name.clone()
+    }
+}
+
+/// A duration for a log.
+pub(crate) fn micros(elapsed: Duration) -> u64 {
+    u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX)
 }
 
 impl<A> fmt::Debug for Asking<A> {
@@ -211,7 +188,7 @@ impl<A> fmt::Debug for Asking<A> {
             Stage::Accepted { .. } => "accepted",
             Stage::Done => "done",
         };
-        f.debug_struct("Asking").field("name", &self.name).field("stage", &stage).finish_non_exhaustive()
+        f.debug_struct("Asking").field("stage", &stage).finish_non_exhaustive()
     }
 }
 

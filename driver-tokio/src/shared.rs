@@ -19,7 +19,7 @@ use crate::clock::{Clock, Timer};
 use crate::event::{Event, Events, Notification, Subscribers};
 use crate::peer::{Asked, Handlers};
 use crate::pipes::{DYING, Pipes};
-use crate::slot::{Settled, Slot};
+use crate::slot::{Given, Settled, Slot};
 
 /// What one turn of the I/O task may move, in bytes; an output for the host counts as 64. One flooding server cannot
 /// starve the rest of the runtime for longer than this takes, nor hold the lock.
@@ -47,6 +47,10 @@ struct Inner {
     subscribers: Subscribers,
     /// Of the I/O task, while it sleeps. Whoever takes it wakes it, so that a burst of commands wakes it once.
     sleeper: Option<Waker>,
+    /// The last turn woke several callers. If one of them wakes the I/O task the others go first, for they may have something to say
+    /// too, and one write takes it all.
+    burst: bool,
+    commanded: bool,
     started: bool,
     end: Option<Arc<End>>,
 }
@@ -85,6 +89,8 @@ impl Shared {
             answering: BTreeMap::new(),
             subscribers,
             sleeper: None,
+            burst: false,
+            commanded: false,
             started: false,
             end: None,
         };
@@ -102,6 +108,7 @@ impl Shared {
         let mut inner = self.lock();
         let answer = command(&mut inner.session, self.clock.now());
         let sleeper = inner.sleeper.take();
+        inner.commanded |= sleeper.is_some();
         drop(inner);
         if let Some(sleeper) = sleeper {
             sleeper.wake();
@@ -164,11 +171,15 @@ impl Shared {
         if inner.end.is_some() {
             return Turn::Over;
         }
+        if std::mem::take(&mut inner.commanded) && std::mem::take(&mut inner.burst) {
+            return Turn::Yield;
+        }
         let now = self.clock.now();
         if inner.pipes.poll_ready(cx).writable {
             inner.session.handle_writable(now);
         }
         let pumped = inner.pump(now, BUDGET, after);
+        inner.burst = after.woken.len() > 1;
         if pumped.closed {
             return Turn::Over;
         }
@@ -239,8 +250,8 @@ impl Inner {
                 // Otherwise its caller is gone, and the result need not even be copied.
                 if Arc::strong_count(&slot) > 1 {
                     let outcome = completion.outcome.map(|reply| match reply {
-                        Reply::Answer(answer) => Some(answer.take()),
-                        Reply::Connected | Reply::Listed => None,
+                        Reply::Answer(answer) => Given::Answer(answer.take()),
+                        Reply::Connected | Reply::Listed => Given::Nothing,
                     });
                     after.woken.extend(slot.settle(Settled { outcome, elapsed: completion.elapsed }));
                 }

@@ -11,9 +11,16 @@ use sans_mcp::{Failure, Payload};
 /// How an operation ended.
 #[derive(Debug)]
 pub(crate) struct Settled {
-    /// `Ok(None)`: it went well and has no result of its own.
-    pub(crate) outcome: Result<Option<Payload>, Failure>,
+    pub(crate) outcome: Result<Given, Failure>,
     pub(crate) elapsed: Duration,
+}
+
+/// What an operation that went well gave.
+#[derive(Debug)]
+pub(crate) enum Given {
+    Answer(Payload),
+    /// What it gave is read from the session.
+    Nothing,
 }
 
 /// Progress that waits for the caller: as many as events do.

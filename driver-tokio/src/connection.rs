@@ -8,6 +8,7 @@ use sans_mcp::{ConfigError, Output, Server, Session, Time, pump};
 
 use crate::clock::{Clock, Timer};
 use crate::pipes::Pipes;
+use crate::task::yield_to_reactor;
 
 /// A session and its process without a task: for hosts that want the machine itself, with tokens of their own and every output.
 ///
@@ -106,7 +107,7 @@ impl<T> Connection<T> {
                 return Poll::Pending;
             }
         }
-        cx.waker().wake_by_ref();
+        yield_to_reactor(cx);
         Poll::Pending
     }
 }

@@ -60,8 +60,10 @@ struct Inner {
 pub(crate) enum Turn {
     /// The task will be woken.
     Sleep,
-    /// There is more to do; others go first.
+    /// There is more to do; the tasks that can run go first.
     Yield,
+    /// There is more to do; every other task goes first, also those that the reactor and the timers have to wake.
+    Starve,
     /// The session is over.
     Over,
 }
@@ -184,7 +186,7 @@ impl Shared {
             return Turn::Over;
         }
         if pumped.starved {
-            return Turn::Yield;
+            return Turn::Starve;
         }
         let news = inner.pipes.poll_ready(cx);
         if news.writable {

@@ -10,27 +10,28 @@ use crate::error::ConnectError;
 use crate::event::{Events, Subscribers};
 use crate::peer::{Handlers, PeerError, PeerRequest, handler};
 
-/// A client in the making: for hosts that answer requests of the server, or want its events from the beginning.
+/// A client in the making: for hosts that answer requests of the server, or want its events from the
+/// beginning.
 ///
-/// What has a handler is declared to the server, and nothing else, whatever [`Settings::capabilities`](crate::Settings::capabilities) says.
-/// A handler runs in a task of its own while calls go on. Its result must be a JSON object. A handler that panics, or is late, or gives
-/// no valid result, is answered with -32603; when the server cancels its request, or the session ends, the handler's
+/// What has a handler is declared to the server, and nothing else, whatever
+/// [`Settings::capabilities`](crate::Settings::capabilities) says. A handler runs in a task of its own while
+/// calls go on. Its result must be a JSON object. A handler that panics, or is late, or gives no valid
+/// result, is answered with -32603; when the server cancels its request, or the session ends, the handler's
 /// future is dropped. A handler must not hold a [`Client`] of this server, which would then never be dropped.
 ///
-/// ```no_run
-/// use sans_mcp_tokio::{Client, PeerError, Server};
+/// ```
+/// use sans_mcp_tokio::{Client, Event, PeerError, Server, State};
 /// use serde_json::json;
 ///
-/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// let mut builder = Client::builder(Server::new("docs", "docs-server"))
+/// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let docs_server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/docs-server");
+/// let mut builder = Client::builder(Server::new("docs", docs_server))
 ///     .on_roots(async |_| Ok(json!({ "roots": [{ "uri": "file:///srv/docs" }] })))
 ///     .on_sampling(async |_| Err::<(), _>(PeerError::rejected()));
 /// let mut events = builder.events();
 /// let client = builder.connect().await?;
-/// while let Some(event) = events.next().await {
-///     println!("{event:?}");
-/// }
-/// # drop(client);
+/// assert!(matches!(events.next().await, Some(Event::State(State::Connecting))));
+/// # client.close().await;
 /// # Ok(()) }
 /// ```
 #[derive(Debug)]

@@ -18,9 +18,10 @@ use crate::slot::Slot;
 
 /// A call of a tool, made by [`Client::call_tool`](crate::Client::call_tool): a future of its result.
 ///
-/// Nothing happens before it is first polled, or [`started`](ToolCall::start): then it is accepted or refused, its time begins
-/// to run, and it takes its place in the order on the wire. Dropping it cancels the call: it is settled at once, and the
-/// server is told if any of it had left. A call that is dropped before it was accepted leaves no trace.
+/// Nothing happens before it is first polled, or [`started`](ToolCall::start): then it is accepted or
+/// refused, its time begins to run, and it takes its place in the order on the wire. Dropping it cancels the
+/// call: it is settled at once, and the server is told if any of it had left. A call that is dropped before
+/// it was accepted leaves no trace.
 ///
 /// It owns a handle of the client, so it can be spawned, and keeps the server alive.
 #[derive(Debug)]
@@ -57,8 +58,8 @@ impl Ask for Call {
     }
 
     fn prepare(self, shared: &Shared, span: &Span) -> Result<Call, Refusal> {
-        // Checking arguments costs time, so it is done without the lock. What the session would refuse for another reason
-        // it refuses when the call is handed in.
+        // Checking arguments costs time, so it is done without the lock. What the session would refuse for
+        // another reason it refuses when the call is handed in.
         match shared.view(|session| session.tool(self.tool())) {
             Ok(Some(tool)) => {
                 span.record("tool", tool.name());

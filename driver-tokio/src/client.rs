@@ -24,9 +24,10 @@ use crate::task::Task;
 
 /// The handle of one server: cheap to clone, and all clones are the same session.
 ///
-/// It can be used from any task and any thread. When the last clone, and the last call of it, is dropped without
-/// [`close`](Client::close), the process group is killed at once and reaped, within 200 ms and without a runtime. A session that is over
-/// stays over: connect again from the same [`Server`] for a new one.
+/// It can be used from any task and any thread. When the last clone, and the last call of it, is dropped
+/// without [`close`](Client::close), the process group is killed at once and reaped, within 200 ms and
+/// without a runtime. A session that is over stays over: connect again from the same [`Server`] for a new
+/// one.
 #[derive(Clone)]
 pub struct Client {
     alive: Arc<Alive>,
@@ -76,8 +77,9 @@ impl Client {
         Ok(Client { alive: Arc::new(Alive(Arc::new(shared))) })
     }
 
-    /// Connects a client that was [built](Builder::build). Starting twice, also at the same time, shares one process and one handshake
-    /// (row L05). If everybody who waits for the connection drops this future, the session ends.
+    /// Connects a client that was [built](Builder::build). Starting twice, also at the same time, shares one
+    /// process and one handshake (row L05). If everybody who waits for the connection drops this future, the
+    /// session ends.
     ///
     /// # Errors
     /// As [`Client::connect`].
@@ -124,10 +126,26 @@ impl Client {
         }
     }
 
-    /// Calls a tool. `arguments` must serialize to a JSON object, or to null, which stands for an empty one; a
-    /// [`RawValue`](serde_json::value::RawValue) is passed on unchanged.
+    /// Calls a tool. `arguments` must serialize to a JSON object, or to null, which stands for an empty one;
+    /// a [`RawValue`](serde_json::value::RawValue) is passed on unchanged.
     ///
     /// The call begins when the future is first polled, see [`ToolCall`].
+    ///
+    /// ```
+    /// use sans_mcp_tokio::{Client, Code, Server};
+    /// use std::time::Duration;
+    ///
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let docs_server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/docs-server");
+    /// # let client = Client::connect(Server::new("docs", docs_server)).await?;
+    /// let call = client
+    ///     .call_tool("never", ())
+    ///     .timeout(Duration::from_millis(20))
+    ///     .reset_on_progress()
+    ///     .on_progress(|progress| println!("{:?}", progress.message()));
+    /// assert_eq!(call.await.unwrap_err().code(), Code::TIMEOUT);
+    /// # Ok(()) }
+    /// ```
     pub fn call_tool(&self, name: impl Into<String>, arguments: impl Serialize) -> ToolCall {
         let name = name.into();
         let call = object(&arguments, &name).map(|arguments| match arguments {
@@ -142,8 +160,8 @@ impl Client {
         ToolCall::new(self.alive.clone(), Ok(call))
     }
 
-    /// Sends a request of any method but `initialize` and `tools/call`, whose capability the server must have offered. `params`
-    /// must serialize to a JSON object, or to null, which stands for none.
+    /// Sends a request of any method but `initialize` and `tools/call`, whose capability the server must have
+    /// offered. `params` must serialize to a JSON object, or to null, which stands for none.
     ///
     /// The request begins when the future is first polled, see [`RequestCall`].
     pub fn request(&self, method: impl Into<String>, params: impl Serialize) -> RequestCall {
@@ -266,15 +284,16 @@ impl Client {
         self.shared().subscribe()
     }
 
-    /// Closes: open calls fail as closed, the server's input is closed, and a server that does not leave is killed
-    /// (row L17). It returns within [`Timeouts::close_bound`](crate::Timeouts::close_bound), whatever the server does.
-    /// Many may close, and all get the same end. Dropping the future does not stop the closing.
+    /// Closes: open calls fail as closed, the server's input is closed, and a server that does not leave is
+    /// killed (row L17). It returns within [`Timeouts::close_bound`](crate::Timeouts::close_bound), whatever
+    /// the server does. Many may close, and all get the same end. Dropping the future does not stop the
+    /// closing.
     pub async fn close(&self) -> Arc<End> {
         self.leave(|session, now| session.close(now)).await
     }
 
-    /// Refuses new calls, lets accepted ones finish for at most `grace`, then closes. A [`close`](Client::close)
-    /// meanwhile cuts it short.
+    /// Refuses new calls, lets accepted ones finish for at most `grace`, then closes. A
+    /// [`close`](Client::close) meanwhile cuts it short.
     pub async fn shutdown(&self, grace: Duration) -> Arc<End> {
         self.leave(|session, now| session.shutdown(now, grace)).await
     }

@@ -36,7 +36,8 @@ pub(crate) struct Timer {
 impl Timer {
     /// Ready once `until` is reached; until then the task of `cx` is woken, perhaps too early.
     ///
-    /// A timer that ends before a later `until` is left alone: moving it for every call costs more than one early wake.
+    /// A timer that ends before a later `until` is left alone: moving it for every call costs more than one
+    /// early wake.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>, clock: Clock, until: Option<Time>) -> Poll<()> {
         let Some(until) = until else { return Poll::Pending };
         loop {

@@ -10,18 +10,21 @@ use crate::clock::{Clock, Timer};
 use crate::pipes::Pipes;
 use crate::task::yield_to_reactor;
 
-/// A session and its process without a task: for hosts that want the machine itself, with tokens of their own and every output.
+/// A session and its process without a task: for hosts that want the machine itself, with tokens of their own
+/// and every output.
 ///
-/// It moves only while [`next`](Connection::next) is awaited. Dropping it kills the process group and reaps, without a runtime.
+/// It moves only while [`next`](Connection::next) is awaited. Dropping it kills the process group and reaps,
+/// without a runtime.
 ///
-/// ```no_run
-/// use sans_mcp_tokio::{Connection, Server};
+/// ```
 /// use sans_mcp::Output;
+/// use sans_mcp_tokio::{Connection, Server};
 ///
-/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// let mut connection = Connection::<&str>::new(Server::new("docs", "docs-server"))?;
+/// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let docs_server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/docs-server");
+/// let mut connection = Connection::<&str>::new(Server::new("docs", docs_server))?;
 /// let now = connection.now();
-/// connection.session_mut().connect(now, "connect").map_err(|refused| refused.refusal)?;
+/// connection.session_mut().connect(now, "connect")?;
 /// let connected = connection.next(|output| match output {
 ///     Output::Complete(done) if done.token == "connect" => Some(done.outcome.is_ok()),
 ///     _ => None,
@@ -59,7 +62,8 @@ impl<T> Connection<T> {
         &self.session
     }
 
-    /// The session, for commands. What follows from them is carried out by [`next`](Connection::next). Do not poll it.
+    /// The session, for commands. What follows from them is carried out by [`next`](Connection::next). Do not
+    /// poll it.
     pub fn session_mut(&mut self) -> &mut Session<T> {
         &mut self.session
     }
@@ -69,8 +73,9 @@ impl<T> Connection<T> {
         self.pipes.process_id()
     }
 
-    /// Moves bytes, watches the process and keeps time, and hands every output that is for the host to `host`, until that makes
-    /// something of one. `None`: the session is over, and `host` made nothing of its end.
+    /// Moves bytes, watches the process and keeps time, and hands every output that is for the host to
+    /// `host`, until that makes something of one. `None`: the session is over, and `host` made nothing of its
+    /// end.
     ///
     /// Dropping the future loses nothing but what `host` made nothing of.
     ///
@@ -91,7 +96,8 @@ impl<T> Connection<T> {
                 self.session.handle_writable(now);
             }
             let mut made = None;
-            // With the least budget a run stops after one output, so that nothing comes after the one that was wanted.
+            // With the least budget a run stops after one output, so that nothing comes after the one that
+            // was wanted.
             let pumped = pump(&mut self.session, &mut self.pipes, now, 1, |output| made = host(output));
             if made.is_some() || pumped.closed {
                 return Poll::Ready(made);

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use sans_mcp::tool::DecodeError;
-use sans_mcp::{Code, ConfigError, Delivery, End, Exit, Failure, Refusal, RemoteError, Tail};
+use sans_mcp::{Code, ConfigError, DecodeError, Delivery, End, Exit, Failure, Refusal, RemoteError, Tail};
 
-/// Connecting did not succeed. When it is given out, no process of the server is left, as far as [`End`] can say.
+/// Connecting did not succeed. When it is given out, no process of the server is left, as far as [`End`] can
+/// say.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The configuration cannot be used; nothing was started.

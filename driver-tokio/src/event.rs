@@ -17,8 +17,8 @@ pub enum Event {
     Notification(Notification),
     /// Something odd that settled no call.
     Diagnostic(Arc<Diagnostic>),
-    /// Standard error output, secrets removed; only with [`StderrMode::Events`](crate::StderrMode::Events). A piece may end within a
-    /// character.
+    /// Standard error output, secrets removed; only with [`StderrMode::Events`](crate::StderrMode::Events). A
+    /// piece may end within a character.
     Stderr(Arc<[u8]>),
     /// So many events were dropped here, because this queue was full.
     Dropped(u64),
@@ -51,8 +51,8 @@ impl Notification {
 
 /// The events of one session, from the moment of the subscription on.
 ///
-/// A queue that nobody reads is no fault: once it is full what comes is dropped, and [`Event::Dropped`] stands where that was.
-/// Dropping it ends the subscription. It does not keep the client alive.
+/// A queue that nobody reads is no fault: once it is full what comes is dropped, and [`Event::Dropped`]
+/// stands where that was. Dropping it ends the subscription. It does not keep the client alive.
 #[derive(Debug)]
 pub struct Events(Arc<Queue>);
 

@@ -1,41 +1,46 @@
 //! An MCP client for tokio that settles every call exactly once and leaves no process behind.
 //!
-//! ```no_run
-//! use sans_mcp_tokio::{Client, Server};
+//! ```
+//! use sans_mcp_tokio::{Client, Delivery, Server};
 //! use serde_json::json;
 //! use std::time::Duration;
 //!
 //! # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let server = Server::new("docs", "docs-server").arg("/srv/docs");
+//! # let docs_server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/docs-server");
+//! let server = Server::new("docs", docs_server).arg("/srv/docs");
 //! let client = Client::connect(server).await?;
 //! let call = client.call_tool("search", json!({ "query": "deadline" })).timeout(Duration::from_secs(5));
 //! match call.await {
+//!     // A tool that ran and failed has its say, too: `reply.is_error()`.
 //!     Ok(reply) => println!("{}", reply.text()),
-//!     Err(error) => eprintln!("{}", error.report()),
+//!     Err(error) if error.delivery() == Delivery::NotSent => println!("try again: {error}"),
+//!     Err(error) => println!("{}", error.report()),
 //! }
 //! assert!(client.close().await.gone());
 //! # Ok(()) }
 //! ```
 //!
-//! [`Client`] is the handle of one server: it is cheap to clone, a call is a future, and dropping that future cancels the call.
-//! [`Connection`] is the bare machine under tokio, for a host that wants every output of it and no task.
+//! [`Client`] is the handle of one server: it is cheap to clone, a call is a future, and dropping that future cancels
+//! the call. [`Connection`] is the bare machine under tokio, for a host that wants every output of it and no task.
 //!
 //! # Errors
 //!
-//! Three kinds, never mixed. *Refused*: the command never took effect, and nothing was sent. *Failed*: an accepted call
-//! ended so; [`CallError::delivery`] says whether the server may have executed it. *Ended*: [`End`] says why the session is
-//! over, and whether any process of it is left. No call is ever repeated by itself.
+//! Three kinds, never mixed. *Refused*: the command never took effect, and nothing was sent. *Failed*: an accepted
+//! call ended so; [`CallError::delivery`] says whether the server may have executed it. *Ended*: [`End`] says why the
+//! session is over, and whether any process of it is left. No call is ever repeated by itself.
 //!
 //! # Leaving
 //!
 //! [`Client::close`] is the polite way: the server's input is closed, it has time to leave, and then it is killed; it returns
-//! within a known bound. Dropping the last clone is the impolite one: SIGKILL to the process group at once, and
-//! a wait of at most 200 ms until it is reaped. That needs no runtime, so it also works when the runtime is gone.
+//! within a known bound. Dropping the last clone is the impolite one: SIGKILL to the process group at once,
+//! and a wait of at most 200 ms until it is reaped. That needs no runtime, so it also works when the runtime
+//! is gone.
 //!
 //! # Runtime
 //!
-//! Both flavours of runtime do, with I/O and time enabled. A client runs one task; it belongs to the runtime on which
-//! [`Client::start`] or [`Client::connect`] was first awaited, and the client ends with that runtime.
+//! Both flavours of runtime do, with I/O and time enabled. A client runs one task; it belongs to the runtime
+//! on which [`Client::start`] or [`Client::connect`] was first awaited, and the client ends with that
+//! runtime.
 #![deny(unsafe_code)]
 
 mod builder;

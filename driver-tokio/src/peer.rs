@@ -68,7 +68,8 @@ impl PeerError {
 type Answer = Pin<Box<dyn Future<Output = Result<String, PeerError>> + Send>>;
 type Handler = Box<dyn Fn(PeerRequest) -> Answer + Send + Sync>;
 
-/// What answers the server's requests. What has no handler is not declared, so the server does not ask for it.
+/// What answers the server's requests. What has no handler is not declared, so the server does not ask for
+/// it.
 #[derive(Default)]
 pub(crate) struct Handlers {
     pub(crate) roots: Option<Handler>,
@@ -165,7 +166,8 @@ impl Guard {
                 let message = refused.refusal.to_string();
                 let error = PeerError::internal(&message);
                 let reply = PeerReply::Error { code: error.code, message: &error.message };
-                // Refused once more: there is no room, or the request is not open any more. Then its deadline answers.
+                // Refused once more: there is no room, or the request is not open any more. Then its deadline
+                // answers.
                 let _ = session.respond(now, refused.value, reply);
             }
         });

@@ -12,8 +12,8 @@ use sans_mcp_process::{Child, read, spawn, write};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// What a server may still write after it was seen to have exited: what fits into its pipes. A descendant that holds
-/// them open could write for ever.
+/// What a server may still write after it was seen to have exited: what fits into its pipes. A descendant
+/// that holds them open could write for ever.
 const LAST_WORDS: usize = 1 << 20;
 
 /// What the session's process is reached by; nothing before it was started.
@@ -50,8 +50,8 @@ impl AsRawFd for Leader {
 
 /// Our end of one pipe.
 ///
-/// It is used at once, and the reactor is asked only after it would have blocked. Readiness is cleared before the next use,
-/// not after it, so that what comes in between is not lost.
+/// It is used at once, and the reactor is asked only after it would have blocked. Readiness is cleared before
+/// the next use, not after it, so that what comes in between is not lost.
 #[derive(Debug)]
 struct End {
     fd: AsyncFd<OwnedFd>,
@@ -61,7 +61,8 @@ struct End {
 /// Has the reactor watch a descriptor.
 #[expect(unsafe_code, reason = "tokio offers no safe way for any descriptor")]
 fn watch<T: Steady>(source: T, interest: Interest) -> io::Result<AsyncFd<T>> {
-    // SAFETY: what is `Steady` keeps one open descriptor for as long as it lives, and no `AsyncFd` here has its source exchanged.
+    // SAFETY: what is `Steady` keeps one open descriptor for as long as it lives, and no `AsyncFd` here has
+    // its source exchanged.
     Ok(unsafe { AsyncFd::register_with_interest(source, interest) }?)
 }
 
@@ -155,8 +156,8 @@ impl Pipes {
         self.process.is_some()
     }
 
-    /// Kills the group now and waits for the leader to be gone, [`Child::DROP_BOUND`] at most; starts nothing any more.
-    /// It needs no runtime.
+    /// Kills the group now and waits for the leader to be gone, [`Child::DROP_BOUND`] at most; starts nothing
+    /// any more. It needs no runtime.
     pub(crate) fn abort(&mut self) {
         self.aborted = true;
         let Some(process) = &mut self.process else { return };
@@ -263,7 +264,8 @@ impl Process {
             self.look_at_leader = false;
             self.exit = self.leader.get_mut().0.exit();
             if self.exit.is_some() {
-                // What it left may not have reached the reactor yet, and is to be read before the exit is told.
+                // What it left may not have reached the reactor yet, and is to be read before the exit is
+                // told.
                 for end in [&mut self.stdout, &mut self.stderr].into_iter().flatten() {
                     end.blocked = false;
                 }

@@ -3,14 +3,13 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use sans_mcp::tool::DecodeError;
-use sans_mcp::{Payload, ToolResult};
+use sans_mcp::{DecodeError, Payload, ToolResult};
 use serde::de::DeserializeOwned;
 
 /// What a tool answered: it owns the raw JSON and reads it on demand.
 ///
-/// A tool that ran and failed answers too: [`is_error`](ToolReply::is_error) says so, and the text is for the model to read
-/// (row L14).
+/// A tool that ran and failed answers too: [`is_error`](ToolReply::is_error) says so, and the text is for the
+/// model to read (row L14).
 pub struct ToolReply {
     payload: Payload,
     is_error: bool,

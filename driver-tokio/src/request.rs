@@ -197,8 +197,8 @@ macro_rules! request_builders {
     ($of:ident) => {
         /// Set these before it is accepted; later they change nothing.
         impl $of {
-            /// Sets how long the answer may take, from acceptance on and also while it waits to be sent (row L11). Without
-            /// this it is [`Timeouts::call`](crate::Timeouts::call).
+            /// Sets how long the answer may take, from acceptance on and also while it waits to be sent (row
+            /// L11). Without this it is [`Timeouts::call`](crate::Timeouts::call).
             pub fn timeout(mut self, timeout: std::time::Duration) -> $of {
                 self.0.edit(|ask| Ok(ask.timeout(Some(timeout))));
                 self
@@ -216,16 +216,16 @@ macro_rules! request_builders {
                 self
             }
 
-            /// Sets the most that progress may extend the time to, from acceptance on; `None`: no end. Without this it is
-            /// [`Timeouts::maximum`](crate::Timeouts::maximum).
+            /// Sets the most that progress may extend the time to, from acceptance on; `None`: no end.
+            /// Without this it is [`Timeouts::maximum`](crate::Timeouts::maximum).
             pub fn maximum(mut self, maximum: Option<std::time::Duration>) -> $of {
                 self.0.edit(|ask| Ok(ask.maximum(maximum)));
                 self
             }
 
-            /// Asks the server to tell of its progress, and hands that to `tell`, in order and before the result, in the task
-            /// that polls this future. Of what waits for a future that is not polled, the newest 1,024 are kept, and at
-            /// most 1 MiB.
+            /// Asks the server to tell of its progress, and hands that to `tell`, in order and before the
+            /// result, in the task that polls this future. Of what waits for a future that is not polled, the
+            /// newest 1,024 are kept, and at most 1 MiB.
             pub fn on_progress(mut self, tell: impl FnMut($crate::Progress) + Send + 'static) -> $of {
                 self.0.edit(|ask| Ok(ask.progress()));
                 self.0.on_progress(tell);
@@ -238,15 +238,15 @@ macro_rules! request_builders {
                 self
             }
 
-            /// Adds a member to `_meta`, such as `traceparent` (row L34). `json` is the raw JSON value. A key that is reserved or
-            /// no key, and a value that is not JSON, are refused when this is awaited.
+            /// Adds a member to `_meta`, such as `traceparent` (row L34). `json` is the raw JSON value. A key
+            /// that is reserved or no key, and a value that is not JSON, are refused when this is awaited.
             pub fn meta(mut self, key: &str, json: &str) -> $of {
                 self.0.edit(|ask| ask.meta(key, json));
                 self
             }
 
-            /// Hands it in now, so that its place on the wire and its deadline do not depend on when it is first polled. A refusal
-            /// is told when it is awaited.
+            /// Hands it in now, so that its place on the wire and its deadline do not depend on when it is
+            /// first polled. A refusal is told when it is awaited.
             pub fn start(mut self) -> $of {
                 self.0.start();
                 self

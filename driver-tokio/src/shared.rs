@@ -1,7 +1,7 @@
 //! What the handles of one client and its I/O task share: the session, its process, and who waits for what.
 //!
-//! One lock guards it. Nothing foreign runs under that lock: wakers, handlers and whatever is dropped with them come after it, in
-//! the [`Aftermath`].
+//! One lock guards it. Nothing foreign runs under that lock: wakers, handlers and whatever is dropped with
+//! them come after it, in the [`Aftermath`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,8 +21,8 @@ use crate::peer::{Asked, Handlers};
 use crate::pipes::{DYING, Pipes};
 use crate::slot::{Given, Settled, Slot};
 
-/// What one turn of the I/O task may move, in bytes; an output for the host counts as 64. One flooding server cannot
-/// starve the rest of the runtime for longer than this takes, nor hold the lock.
+/// What one turn of the I/O task may move, in bytes; an output for the host counts as 64. One flooding server
+/// cannot starve the rest of the runtime for longer than this takes, nor hold the lock.
 const BUDGET: usize = 256 << 10;
 
 /// Tells the sessions of this process apart in logs (row L29).
@@ -45,10 +45,11 @@ struct Inner {
     /// Requests of the server that are being answered, each by a task once that is spawned.
     answering: BTreeMap<u64, Option<AbortHandle>>,
     subscribers: Subscribers,
-    /// Of the I/O task, while it sleeps. Whoever takes it wakes it, so that a burst of commands wakes it once.
+    /// Of the I/O task, while it sleeps. Whoever takes it wakes it, so that a burst of commands wakes it
+    /// once.
     sleeper: Option<Waker>,
-    /// The last turn woke several callers. If one of them wakes the I/O task the others go first, for they may have something to say
-    /// too, and one write takes it all.
+    /// The last turn woke several callers. If one of them wakes the I/O task the others go first, for they
+    /// may have something to say too, and one write takes it all.
     burst: bool,
     commanded: bool,
     started: bool,
@@ -62,7 +63,8 @@ pub(crate) enum Turn {
     Sleep,
     /// There is more to do; the tasks that can run go first.
     Yield,
-    /// There is more to do; every other task goes first, also those that the reactor and the timers have to wake.
+    /// There is more to do; every other task goes first, also those that the reactor and the timers have to
+    /// wake.
     Starve,
     /// The session is over.
     Over,
@@ -199,8 +201,8 @@ impl Shared {
         Turn::Sleep
     }
 
-    /// Ends the session by force: SIGKILL, reaping, and every open operation settled. It needs no runtime, and takes little
-    /// more than [`Child::DROP_BOUND`] at most. Once the session is over it does nothing.
+    /// Ends the session by force: SIGKILL, reaping, and every open operation settled. It needs no runtime,
+    /// and takes little more than [`Child::DROP_BOUND`] at most. Once the session is over it does nothing.
     pub(crate) fn abort(self: &Arc<Shared>) {
         let mut after = Aftermath::default();
         let mut inner = self.lock();

@@ -42,8 +42,8 @@ impl Future for Task {
     }
 }
 
-/// Has the task of `cx` polled again after the runtime has looked at its reactor and timers. A task that only wakes
-/// itself is polled some 60 times before it does that.
+/// Has the task of `cx` polled again after the runtime has looked at its reactor and timers. A task that only
+/// wakes itself is polled some 60 times before it does that.
 pub(crate) fn yield_to_reactor(cx: &mut Context<'_>) {
     // The first poll of it asks for that; what it would say at the second is not needed.
     let _ = pin!(yield_now()).poll(cx);

@@ -104,6 +104,7 @@ impl Cause {
             Cause::Handshake(HandshakeFault::Version { .. }) => Code::VERSION,
             Cause::Handshake(_) => Code::HANDSHAKE_FAILED,
             Cause::ExitedInHandshake(_) | Cause::Exited(_) | Cause::OutputEnded => Code::PROCESS_EXIT,
+            Cause::Peer(PeerFault::LongLine { .. } | PeerFault::EndlessLine { .. }) => Code::TOO_LARGE,
             Cause::Peer(_) => Code::PROTOCOL,
             Cause::Unhealthy(_) => Code::UNHEALTHY,
         }

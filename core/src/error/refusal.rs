@@ -32,7 +32,7 @@ pub enum Refusal {
     /// The session is not connected yet.
     #[error("not connected: connect first")]
     NotReady,
-    /// The session is closing or over.
+    /// The session is closing or over; this is the name of why.
     #[error("the session is closed: {0}; start a new one")]
     Closed(Code),
     /// A bound is reached.
@@ -105,7 +105,8 @@ impl Refusal {
     pub const fn code(&self) -> Code {
         match self {
             Refusal::NotReady => Code::NOT_READY,
-            Refusal::Closed(_) | Refusal::NotOpen => Code::CLOSED,
+            Refusal::Closed(cause) => *cause,
+            Refusal::NotOpen => Code::CLOSED,
             Refusal::Busy(_) => Code::BUSY,
             Refusal::TooLarge { .. } => Code::TOO_LARGE,
             Refusal::NotJson { .. }

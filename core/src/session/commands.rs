@@ -23,6 +23,17 @@ impl<T> Session<T> {
     /// Connects: starts the process, shakes hands and, unless that is turned off, lists the tools. Connecting twice shares one
     /// handshake; each caller gets a completion of its own (row L05).
     ///
+    /// ```
+    /// use sans_mcp::{Output, Server, Session, State, Time};
+    ///
+    /// let mut session = Session::<&str>::new(Server::new("docs", "docs-server"))?;
+    /// let one = session.connect(Time::ZERO, "one").unwrap();
+    /// let two = session.connect(Time::ZERO, "two").unwrap();
+    /// assert!(one < two);
+    /// assert_eq!(session.state(), State::Connecting);
+    /// # Ok::<(), sans_mcp::ConfigError>(())
+    /// ```
+    ///
     /// # Errors
     /// Refused once the session is closing, and when too many wait already.
     pub fn connect(&mut self, now: Time, token: T) -> Result<Handle, Refused<T>> {
@@ -47,6 +58,16 @@ impl<T> Session<T> {
     /// or that is turned off. If the catalog is stale and does not have the tool, it is fetched anew within the call's own
     /// deadline.
     ///
+    /// ```
+    /// use sans_mcp::{Call, Code, Server, Session, Time};
+    ///
+    /// let mut session = Session::<&str>::new(Server::new("docs", "docs-server"))?;
+    /// let refused = session.call(Time::ZERO, Call::new("search", r#"{"query":"deadline"}"#), "token").unwrap_err();
+    /// assert_eq!(refused.refusal.code(), Code::NOT_READY);
+    /// assert_eq!(refused.value, "token");
+    /// # Ok::<(), sans_mcp::ConfigError>(())
+    /// ```
+    ///
     /// # Errors
     /// Refused without any effect; see [`Refusal`].
     pub fn call(&mut self, now: Time, call: Call, token: T) -> Result<Handle, Refused<T>> {
@@ -58,6 +79,16 @@ impl<T> Session<T> {
     }
 
     /// Sends any other request of the protocol, whose capability the server must have offered.
+    ///
+    /// ```
+    /// use sans_mcp::{Code, Request, Server, Session, Time};
+    ///
+    /// let mut session = Session::<&str>::new(Server::new("docs", "docs-server"))?;
+    /// let read = Request::new("resources/read").params(r#"{"uri":"file:///srv/docs/a.md"}"#);
+    /// let refused = session.request(Time::ZERO, read, "token").unwrap_err();
+    /// assert_eq!(refused.refusal.code(), Code::NOT_READY);
+    /// # Ok::<(), sans_mcp::ConfigError>(())
+    /// ```
     ///
     /// # Errors
     /// Refused without any effect; see [`Refusal`]. `initialize` and `tools/call` have commands of their own.
@@ -128,6 +159,22 @@ impl<T> Session<T> {
     /// the next poll. False: nothing is open under this handle.
     ///
     /// When the last caller that waits for the connection gives up, the session closes.
+    ///
+    /// ```
+    /// use sans_mcp::{Code, Output, Server, Session, Time};
+    ///
+    /// let mut session = Session::<&str>::new(Server::new("docs", "docs-server"))?;
+    /// let handle = session.connect(Time::ZERO, "token").unwrap();
+    /// assert!(session.cancel(Time::ZERO, handle, "not needed any more"));
+    /// assert!(!session.cancel(Time::ZERO, handle, "twice"), "it is settled already");
+    /// let settled = loop {
+    ///     if let Output::Complete(done) = session.poll_output() {
+    ///         break done;
+    ///     }
+    /// };
+    /// assert_eq!(settled.outcome.unwrap_err().code(), Code::ABORTED);
+    /// # Ok::<(), sans_mcp::ConfigError>(())
+    /// ```
     pub fn cancel(&mut self, now: Time, handle: Handle, reason: &str) -> bool {
         self.machine.at(now);
         self.machine.cancel(handle.number(), reason)
@@ -146,6 +193,17 @@ impl<T> Session<T> {
     /// Closes: settles every open operation as closed, then ends the process (row L17). Closing twice is closing once. It is
     /// over when [`Output::Closed`](crate::Output::Closed) comes, at the latest after
     /// [`Timeouts::close_bound`](crate::Timeouts::close_bound).
+    ///
+    /// ```
+    /// use sans_mcp::{Output, Server, Session, Time};
+    ///
+    /// let mut session = Session::<&str>::new(Server::new("docs", "docs-server"))?;
+    /// session.close(Time::ZERO);
+    /// assert!(matches!(session.poll_output(), Output::State(_)));
+    /// let Output::Closed(end) = session.poll_output() else { panic!("nothing was started") };
+    /// assert!(end.gone());
+    /// # Ok::<(), sans_mcp::ConfigError>(())
+    /// ```
     pub fn close(&mut self, now: Time) {
         self.machine.at(now);
         self.machine.leave(Event::Close);

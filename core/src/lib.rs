@@ -92,6 +92,8 @@ mod rate;
 mod redact;
 mod rpc;
 mod sample;
+#[cfg(feature = "script")]
+pub mod script;
 mod session;
 mod stderr;
 mod time;

@@ -45,6 +45,9 @@
 
 mod builder;
 mod call;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod cli;
 mod client;
 mod clock;
 mod connection;

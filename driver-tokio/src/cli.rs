@@ -1,0 +1,135 @@
+//! The `sans-mcp` command: what it is asked, what it does, what it says.
+
+mod arguments;
+mod call;
+mod check;
+mod console;
+mod interrupt;
+mod list;
+mod options;
+mod ping;
+mod report;
+mod script;
+mod show;
+mod status;
+#[cfg(test)]
+mod testing;
+mod text;
+mod value;
+mod visit;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use sans_mcp::Server;
+use sans_mcp_fixtures as fixtures;
+
+use arguments::Given;
+use console::Console;
+use interrupt::Interrupt;
+use options::{Command, Options, ServerOptions};
+use status::Status;
+use visit::visit;
+
+use crate::Client;
+
+/// The argument that leads this executable to its fixture server.
+const FIXTURE_SERVER: &str = "fixture-server";
+
+/// Runs the command with the arguments of this process, and gives its exit status.
+pub fn run() -> ExitCode {
+    let options = match Options::try_parse() {
+        Ok(options) => options,
+        Err(error) => return usage(&error),
+    };
+    if let Command::FixtureServer(server) = options.command {
+        return fixtures::Server::new([FIXTURE_SERVER]).run(server.switches);
+    }
+    let console = Arc::new(Console::new());
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            console.note(&format!("cannot begin: {error}"));
+            return Status::Connect.into();
+        }
+    };
+    runtime.block_on(carry_out(&console, options.command)).unwrap_or_else(|status| status).into()
+}
+
+/// Says what is wrong with the command line, or what it offers.
+fn usage(error: &clap::Error) -> ExitCode {
+    // A closed stdout is no fault.
+    let _ = error.print();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Status::Fine.into(),
+        ErrorKind::MissingRequiredArgument | ErrorKind::UnknownArgument => {
+            let hint =
+                "The server's command comes last, after `--`: sans-mcp list -- docs-server --its-own-option";
+            let _ = writeln!(io::stderr(), "\n{hint}");
+            Status::Usage.into()
+        }
+        _ => Status::Usage.into(),
+    }
+}
+
+async fn carry_out(console: &Arc<Console>, command: Command) -> Result<Status, Status> {
+    // Whatever the user is asked for is read before signals are watched, so that they still end the command then.
+    Ok(match command {
+        Command::List(list) => {
+            let (server, interrupt) = (configured(console, &list.server)?, &mut watch(console)?);
+            let work = async |client: &Client| list::list(console, client, list.json).await;
+            visit(console, interrupt, server, |builder| builder, work).await
+        }
+        Command::Ping(ping) => {
+            let (server, interrupt) = (configured(console, &ping.server)?, &mut watch(console)?);
+            let work = async |client: &Client| ping::ping(console, client, ping.json).await;
+            visit(console, interrupt, server, |builder| builder, work).await
+        }
+        Command::Call(options) => {
+            let mut server = configured(console, &options.server)?;
+            let given = Given::read(&options.arguments).map_err(|error| usage_fault(console, &error))?;
+            server.settings.check_arguments = !options.tools.no_validate;
+            server.settings.check_results = !options.tools.no_validate;
+            if options.max_total.is_some() {
+                server.settings.timeouts.maximum = options.max_total;
+            }
+            let answers = options.tools.answers();
+            let configure = |builder| call::with_answers(builder, &answers);
+            let work = async |client: &Client| call::call(console, client, &options, given).await;
+            visit(console, &mut watch(console)?, server, configure, work).await
+        }
+        Command::Check(check) => {
+            let server = configured(console, &check.server)?;
+            check::check(console, &mut watch(console)?, server, check.json).await
+        }
+        Command::Script(options) => {
+            let server = configured(console, &options.server)?;
+            script::script(console, &mut watch(console)?, server, &options).await
+        }
+        // It was carried out without a runtime.
+        Command::FixtureServer(_) => Status::Fine,
+    })
+}
+
+fn watch(console: &Console) -> Result<Interrupt, Status> {
+    Interrupt::new().map_err(|error| {
+        console.note(&format!("cannot watch for signals: {error}"));
+        Status::Connect
+    })
+}
+
+fn usage_fault(console: &Console, error: &dyn std::error::Error) -> Status {
+    console.note(&error.to_string());
+    Status::Usage
+}
+
+/// The configuration; a fault in it is told before anything starts.
+fn configured(console: &Console, options: &ServerOptions) -> Result<Server, Status> {
+    options.server().map_err(|error| {
+        console.note(&report::config(&error));
+        Status::Usage
+    })
+}

@@ -4,6 +4,7 @@ mod arguments;
 mod call;
 mod check;
 mod console;
+mod demo;
 mod interrupt;
 mod list;
 mod options;
@@ -109,6 +110,7 @@ async fn carry_out(console: &Arc<Console>, command: Command) -> Result<Status, S
             let server = configured(console, &options.server)?;
             script::script(console, &mut watch(console)?, server, &options).await
         }
+        Command::Demo => demo::demo(console, &mut watch(console)?).await,
         // It was carried out without a runtime.
         Command::FixtureServer(_) => Status::Fine,
     })

@@ -26,6 +26,9 @@ pub(super) enum Command {
     Ping(Ping),
     Check(Check),
     Script(Script),
+    /// Show what happens in situations that break clients, with a naive client beside this one.
+    #[command(after_help = Status::HELP)]
+    Demo,
     #[command(hide = true, disable_help_flag = true)]
     FixtureServer(FixtureServer),
 }

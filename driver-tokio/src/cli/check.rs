@@ -91,7 +91,7 @@ impl Report {
             let listed = match client.list_tools().await {
                 Ok(catalog) => {
                     self.judge_catalog(&catalog);
-                    Ok(format!("{} tools", catalog.len()))
+                    Ok(format!("{} tool{}", catalog.len(), if catalog.len() == 1 { "" } else { "s" }))
                 }
                 Err(error) => Err(told(console, &error)),
             };
@@ -180,28 +180,26 @@ impl Report {
         if counters.noise_lines > 0 {
             let sample = client.noise_samples().first().map(|sample| format!(", such as `{sample}`"));
             self.problems.push(format!(
-                "{} lines of its output are no messages{}: print them on stderr",
+                "lines of its output that are no messages: {}{}; print them on stderr",
                 counters.noise_lines,
                 sample.unwrap_or_default()
             ));
         }
-        for (count, problem) in [
+        for (count, problem, advice) in [
             (
                 counters.malformed,
-                "responses were malformed: see JSON-RPC 2.0, `jsonrpc` and one of `result` and `error`",
+                "malformed responses",
+                "each needs `jsonrpc` and either `result` or `error`",
             ),
-            (
-                counters.near_misses,
-                "answers had the id in another form than it was sent: try --id-matching decimal",
-            ),
-            (counters.unknown, "answers had an id that was never sent"),
-            (counters.duplicate, "answers came twice"),
-            (counters.uncorrelated, "errors named no request"),
-            (counters.long_lines, "lines were over the limit: see --max-line"),
-            (counters.batches, "batches came, which the negotiated version does not have"),
+            (counters.near_misses, "answers with the id in another form", "try --id-matching decimal"),
+            (counters.unknown, "answers with an id that was never sent", "send the id of the request"),
+            (counters.duplicate, "answers that came twice", "answer once"),
+            (counters.uncorrelated, "errors that name no request", "send the id of the request"),
+            (counters.long_lines, "lines over the limit", "raise --max-line"),
+            (counters.batches, "batches", "send one message a line"),
         ] {
             if count > 0 {
-                self.problems.push(format!("{count} {problem}"));
+                self.problems.push(format!("{problem}: {count}; {advice}"));
             }
         }
     }

@@ -1,0 +1,498 @@
+//! A session, a driver that can stop anywhere, and a server, moved by the steps of a history.
+
+use std::time::Duration;
+
+use sans_mcp::{
+    Call, Exit, Handle, Output, PeerHandle, PeerReply, Refused, Request, Session, Signal, Signalled,
+    StartFailure, Time, Tree,
+};
+
+use super::server::Seen;
+use super::{CALL, CLOSE, Lie, Setup, Step, Temper};
+use crate::Token;
+use crate::invariants::{Asked, Checked, Invariants, MARKER, Rule, Violation};
+use crate::trace;
+
+/// More outputs than one drain may give.
+const OUTPUTS: usize = 20_000;
+
+/// What a driver does about an output, once the output's borrow is over.
+enum Reaction {
+    Nothing,
+    Wrote(usize),
+    Spawn,
+    CloseInput,
+    Signal(Signal),
+    Reap,
+    Probe,
+    Asked(PeerHandle),
+    Unasked(u64),
+    Wait(Option<Time>),
+    Closed,
+}
+
+pub(super) struct World {
+    setup: Setup,
+    session: Session<Token>,
+    invariants: Invariants,
+    server: Seen,
+    now: Time,
+    tokens: Token,
+    handles: Vec<Handle>,
+    requests: Vec<PeerHandle>,
+    /// What the server wrote and the session has not read.
+    output: Vec<u8>,
+    output_ends: bool,
+    output_ended: bool,
+    takes: usize,
+    full: bool,
+    input_open: bool,
+    exit: Option<Exit>,
+    exit_told: bool,
+    running: bool,
+    trace: Vec<String>,
+}
+
+impl World {
+    pub(super) fn new(setup: Setup) -> World {
+        let server = setup.server();
+        let invariants = if setup.lies { Invariants::for_lies(&server) } else { Invariants::new(&server) };
+        let session = Session::new(server)
+            .unwrap_or_else(|error| unreachable!("the configuration of histories: {error}"));
+        World {
+            setup,
+            session,
+            invariants,
+            server: Seen::new(setup.batches, setup.paged),
+            now: Time::ZERO,
+            tokens: 0,
+            handles: Vec::new(),
+            requests: Vec::new(),
+            output: Vec::new(),
+            output_ends: false,
+            output_ended: false,
+            takes: usize::MAX,
+            full: false,
+            input_open: true,
+            exit: None,
+            exit_told: false,
+            running: false,
+            trace: Vec::new(),
+        }
+    }
+
+    pub(super) fn step(&mut self, step: Step) -> Checked {
+        match step {
+            Step::Connect
+            | Step::Call { .. }
+            | Step::Request(_)
+            | Step::Ping(_)
+            | Step::List
+            | Step::Notify
+            | Step::Cancel(_)
+            | Step::Respond(_)
+            | Step::Shutdown(_)
+            | Step::Close => self.command(step),
+            Step::Advance(hundreds) => {
+                self.now = self.now + Duration::from_micros(u64::from(hundreds) * 100);
+                self.invariants.time(self.now);
+                self.session.handle_timeout(self.now);
+                Ok(())
+            }
+            Step::Answer(which, how) => {
+                if self.writes() {
+                    let bytes = self.server.answer(which, how);
+                    self.output.extend_from_slice(&bytes);
+                }
+                Ok(())
+            }
+            Step::Say(saying) => {
+                if self.writes() {
+                    let bytes = self.server.say(saying);
+                    self.output.extend_from_slice(&bytes);
+                }
+                Ok(())
+            }
+            Step::Complain(count) => {
+                if self.running {
+                    self.session
+                        .handle_stderr(self.now, &b"warning: \xe2\x98\x83\n".repeat(usize::from(count)));
+                }
+                Ok(())
+            }
+            Step::Feed(count) => {
+                self.feed(usize::from(count));
+                Ok(())
+            }
+            Step::Take(count) => {
+                self.takes = if count == u8::MAX { usize::MAX } else { usize::from(count) };
+                if count > 0 && self.full {
+                    self.full = false;
+                    self.session.handle_writable(self.now);
+                    self.invariants.writable();
+                }
+                Ok(())
+            }
+            Step::CloseInput => {
+                // The driver learns of it when it writes next.
+                self.input_open = false;
+                Ok(())
+            }
+            Step::EndOutput => {
+                self.output_ends |= self.running;
+                Ok(())
+            }
+            Step::Exit(at_once) => {
+                if self.running {
+                    self.exits(Exit::Code(3));
+                    if at_once {
+                        self.tell_exit();
+                    }
+                }
+                Ok(())
+            }
+            Step::Poll(count) => {
+                for _ in 0..count {
+                    if self.poll()?.is_some() {
+                        break;
+                    }
+                }
+                Ok(())
+            }
+            Step::Drain => self.drain().map(|_| ()),
+            Step::Lie(lie) => {
+                if self.setup.lies {
+                    self.lie(lie);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn command(&mut self, step: Step) -> Checked {
+        self.tokens += 1;
+        let (now, token) = (self.now, self.tokens);
+        let default = Some(now + CALL);
+        match step {
+            Step::Connect => {
+                let accepted = self.session.connect(now, token);
+                self.accepted(token, accepted, Asked::Waiting, None)
+            }
+            Step::Call { tool, timeout, progress, size } => {
+                let filling = "a".repeat(usize::from(size) * 16);
+                let arguments = format!(r#"{{"{MARKER}":{token},"filling":"{filling}"}}"#);
+                let mut call = Call::new(format!("tool{}", tool % 4), arguments);
+                let own = Duration::from_millis(u64::from(timeout));
+                if timeout > 0 {
+                    call = call.timeout(Some(own));
+                }
+                if progress {
+                    call = call.progress().reset_on_progress();
+                }
+                let deadline = if timeout > 0 { Some(now + own) } else { default };
+                let accepted = self.session.call(now, call, token);
+                self.accepted(token, accepted, Asked::Call, deadline.filter(|_| !progress))
+            }
+            Step::Request(which) => {
+                let method = match which % 3 {
+                    0 => "resources/list",
+                    1 => "prompts/list",
+                    _ => "vendor/x",
+                };
+                let accepted = self.session.request(now, Request::new(method), token);
+                self.accepted(token, accepted, Asked::Request, default)
+            }
+            Step::Ping(timeout) => {
+                let own = (timeout > 0).then(|| Duration::from_millis(u64::from(timeout)));
+                let accepted = self.session.ping(now, own, token);
+                self.accepted(token, accepted, Asked::Request, own.map_or(default, |own| Some(now + own)))
+            }
+            Step::List => {
+                let accepted = self.session.list_tools(now, token);
+                self.accepted(token, accepted, Asked::Waiting, default)
+            }
+            Step::Notify => {
+                let _ = self.session.notify(now, "notifications/vendor", Some(r#"{"a": 1}"#));
+                Ok(())
+            }
+            Step::Cancel(which) => {
+                let place = usize::from(which) % self.handles.len().max(1);
+                let Some(handle) = self.handles.iter().rev().nth(place) else { return Ok(()) };
+                let was_open = self.session.cancel(now, *handle, "by the history");
+                self.invariants.cancelled(*handle, was_open)
+            }
+            Step::Respond(which) => {
+                if self.requests.is_empty() {
+                    return Ok(());
+                }
+                let handle = self.requests.remove(usize::from(which) % self.requests.len());
+                let reply = if which % 2 == 0 {
+                    PeerReply::Result(r#"{"roots":[]}"#)
+                } else {
+                    PeerReply::Result("[")
+                };
+                if let Err(Refused { value, .. }) = self.session.respond(now, handle, reply) {
+                    self.requests.push(value);
+                }
+                Ok(())
+            }
+            Step::Shutdown(grace) => {
+                self.session.shutdown(now, Duration::from_millis(u64::from(grace)));
+                Ok(())
+            }
+            _ => {
+                self.session.close(now);
+                Ok(())
+            }
+        }
+    }
+
+    fn accepted(
+        &mut self,
+        token: Token,
+        accepted: Result<Handle, Refused<Token>>,
+        asked: Asked,
+        deadline: Option<Time>,
+    ) -> Checked {
+        match accepted {
+            Ok(handle) => {
+                self.trace.push(format!("accepted {token} as {handle}"));
+                self.handles.push(handle);
+                self.invariants.accepted(token, handle, asked, deadline)
+            }
+            Err(refused) => {
+                self.trace.push(format!("refused {token}: {refused}"));
+                self.invariants.refused(token, refused.value)
+            }
+        }
+    }
+
+    /// Whether the server can write.
+    fn writes(&self) -> bool {
+        self.running && !self.output_ends
+    }
+
+    fn feed(&mut self, count: usize) {
+        let mut rest = count.min(self.output.len());
+        while rest > 0 {
+            let bytes = self.output.get(..rest).unwrap_or_default();
+            let taken = self.session.handle_stdout(self.now, bytes);
+            if taken == 0 {
+                return;
+            }
+            self.invariants.received(self.output.get(..taken).unwrap_or_default());
+            self.output.drain(..taken);
+            rest -= taken;
+        }
+    }
+
+    fn exits(&mut self, exit: Exit) {
+        if self.running {
+            self.running = false;
+            self.output_ends = true;
+            self.input_open = false;
+            self.exit = Some(exit);
+        }
+    }
+
+    fn tell_exit(&mut self) {
+        if let Some(exit) = self.exit {
+            self.exit_told = true;
+            self.invariants.exit_told();
+            self.session.handle_exit(self.now, exit);
+        }
+    }
+
+    /// One poll, and what a driver does about it. A wait, or the end, if that is what came.
+    fn poll(&mut self) -> Result<Option<Option<Time>>, Violation> {
+        let output = self.session.poll_output();
+        self.trace.push(format!("{} {}", self.now.as_micros(), trace::line(&output)));
+        self.invariants.output(&output)?;
+        let reaction = match output {
+            Output::Write(_) if !self.input_open => Reaction::CloseInput,
+            Output::Write(bytes) => {
+                let count = bytes.len().min(self.takes);
+                self.takes = if self.takes == usize::MAX { usize::MAX } else { self.takes - count };
+                self.invariants.written(count)?;
+                self.server.read(bytes.get(..count).unwrap_or_default());
+                Reaction::Wrote(count)
+            }
+            Output::Spawn => Reaction::Spawn,
+            Output::CloseStdin => Reaction::CloseInput,
+            Output::Signal(signal) => Reaction::Signal(signal),
+            Output::Reap => Reaction::Reap,
+            Output::ProbeTree => Reaction::Probe,
+            Output::Request(request) => Reaction::Asked(request.handle),
+            Output::RequestCancelled(number) => Reaction::Unasked(number),
+            Output::Wait { until, .. } => Reaction::Wait(until),
+            Output::Closed(_) => Reaction::Closed,
+            _ => Reaction::Nothing,
+        };
+        self.react(reaction)
+    }
+
+    fn react(&mut self, reaction: Reaction) -> Result<Option<Option<Time>>, Violation> {
+        let now = self.now;
+        match reaction {
+            Reaction::Nothing => {}
+            Reaction::Wrote(count) => {
+                self.full = count == 0;
+                self.session.handle_written(now, count);
+            }
+            Reaction::Spawn if self.setup.spawn_fails => {
+                self.session.handle_spawn_failed(now, StartFailure::NotPermitted);
+            }
+            Reaction::Spawn => {
+                self.running = true;
+                self.session.handle_spawned(now, 7);
+            }
+            Reaction::CloseInput => {
+                self.input_open = false;
+                self.invariants.input_closed();
+                self.session.handle_stdin_closed(now);
+                if self.setup.temper == Temper::Meek && self.session.state() >= sans_mcp::State::Closing {
+                    self.exits(Exit::Code(0));
+                }
+            }
+            Reaction::Signal(signal) => {
+                let dies = match self.setup.temper {
+                    Temper::Meek | Temper::Slow => true,
+                    Temper::Stubborn => signal == Signal::Kill,
+                    Temper::Immortal => false,
+                };
+                if dies {
+                    self.exits(Exit::Signal(9));
+                }
+                let alive = self.running || self.exit.is_some();
+                self.session
+                    .handle_signalled(now, if alive { Signalled::Delivered } else { Signalled::NoProcess });
+            }
+            Reaction::Reap => self.session.handle_reaped(now, self.exit.unwrap_or(Exit::Unknown)),
+            Reaction::Probe => self.session.handle_tree(now, Tree::Gone),
+            Reaction::Asked(handle) => self.requests.push(handle),
+            Reaction::Unasked(number) => self.requests.retain(|handle| handle.number() != number),
+            Reaction::Wait(until) => {
+                self.invariants.settled(&self.session)?;
+                return Ok(Some(until));
+            }
+            Reaction::Closed => {
+                self.invariants.settled(&self.session)?;
+                return Ok(Some(None));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads and polls until nothing is left at this moment.
+    fn drain(&mut self) -> Result<Option<Time>, Violation> {
+        for _ in 0..OUTPUTS {
+            let Some(until) = self.poll()? else { continue };
+            // The same again, since nothing has happened.
+            let again = self.poll()?;
+            if again != Some(until) {
+                return Err(Violation {
+                    rule: Rule::WaitIsLater,
+                    seen: format!("{until:?}, and then {again:?}"),
+                });
+            }
+            let before = self.output.len();
+            self.feed(before);
+            if self.output.len() < before {
+                continue;
+            }
+            if self.output_ends && !self.output_ended {
+                self.output_ended = true;
+                self.invariants.output_ended();
+                self.session.handle_eof(self.now);
+                continue;
+            }
+            if self.exit.is_some() && !self.exit_told {
+                self.tell_exit();
+                continue;
+            }
+            return Ok(until);
+        }
+        Err(Violation { rule: Rule::WaitIsLater, seen: "the machine never goes idle".to_owned() })
+    }
+
+    /// Closes, and lets time pass until it is over.
+    pub(super) fn finish(mut self) -> Result<Vec<String>, Violation> {
+        self.session.close(self.now);
+        let begin = self.now;
+        for _ in 0..OUTPUTS {
+            let until = self.drain()?;
+            if self.session.end().is_some() {
+                break;
+            }
+            match until {
+                Some(until) => {
+                    self.now = until;
+                    self.invariants.time(until);
+                    self.session.handle_timeout(until);
+                }
+                None => {
+                    return Err(Violation {
+                        rule: Rule::Ladder,
+                        seen: format!("never over: {:?}", self.session),
+                    });
+                }
+            }
+        }
+        let took = self.now.since(begin);
+        if self.session.end().is_none() || (took > CLOSE && !self.setup.lies) {
+            return Err(Violation { rule: Rule::Ladder, seen: format!("not over after {took:?}") });
+        }
+        self.after_the_end()?;
+        self.invariants.dropped(self.session)?;
+        Ok(self.trace)
+    }
+
+    /// Whatever comes now changes nothing.
+    fn after_the_end(&mut self) -> Checked {
+        let (now, end) = (self.now, self.trace.len());
+        self.session.handle_stderr(now, b"last words");
+        self.session.handle_stdout(now, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
+        self.session.handle_writable(now);
+        self.session.handle_exit(now, Exit::Code(1));
+        self.session.handle_timeout(now + Duration::from_secs(3_600));
+        self.invariants.time(now + Duration::from_secs(3_600));
+        self.command(Step::Ping(1))?;
+        self.command(Step::Connect)?;
+        for _ in 0..3 {
+            self.poll()?;
+        }
+        let others = self
+            .trace
+            .iter()
+            .skip(end)
+            .find(|line| !line.contains(" closed ") && !line.starts_with("refused"));
+        match others {
+            Some(line) => {
+                Err(Violation { rule: Rule::ClosedIsEmpty, seen: format!("after the end: {line}") })
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn lie(&mut self, lie: Lie) {
+        let now = self.now;
+        match lie {
+            Lie::Spawned => self.session.handle_spawned(now, 8),
+            Lie::SpawnFailed => self.session.handle_spawn_failed(now, StartFailure::BadWorkingDirectory),
+            Lie::Exited => self.session.handle_exit(now, Exit::Code(0)),
+            Lie::Reaped => self.session.handle_reaped(now, Exit::Code(0)),
+            Lie::Gone => self.session.handle_tree(now, Tree::Gone),
+            Lie::Left => self.session.handle_tree(now, Tree::Alive(1)),
+            Lie::InputClosed => self.session.handle_stdin_closed(now),
+            Lie::OutputEnded => self.session.handle_eof(now),
+            Lie::Written(count) => self.session.handle_written(now, usize::from(count)),
+            Lie::Writable => self.session.handle_writable(now),
+            Lie::NotPermitted => self.session.handle_signalled(now, Signalled::NotPermitted),
+            Lie::Read(count) => {
+                self.session.read_space();
+                self.session.handle_read(now, usize::from(count));
+            }
+            Lie::Earlier => self.session.handle_timeout(Time::ZERO),
+        }
+    }
+}

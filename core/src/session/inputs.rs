@@ -163,6 +163,10 @@ impl<T> Session<T> {
 
 impl<T> Machine<T> {
     fn on_stderr(&mut self, bytes: &[u8]) {
+        if self.phase == Phase::Closed {
+            // Nothing comes after the end.
+            return;
+        }
         self.circumstances = None;
         self.stderr.push(bytes);
         if self.server.stderr != StderrMode::Events {

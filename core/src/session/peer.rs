@@ -66,8 +66,9 @@ impl<T> Session<T> {
     /// Answers a request of the server that came as [`Output::Request`](crate::Output::Request).
     ///
     /// # Errors
-    /// Refused, with the handle given back, if the result is no JSON object or there is no room for it; or if the request is not
-    /// open any more, because the server cancelled it, its deadline passed, or the session is ending.
+    /// Refused, with the handle given back, if the result is no JSON object, there is no room for it, or the server
+    /// closed its input; or if the request is not open any more, because the server cancelled it, its deadline passed,
+    /// or the session is ending.
     pub fn respond(
         &mut self,
         now: Time,
@@ -88,6 +89,9 @@ impl<T> Session<T> {
 impl<T> Machine<T> {
     fn respond(&mut self, handle: &PeerHandle, reply: PeerReply<'_>) -> Result<(), Refusal> {
         let open = self.peer_requests.open.get(&handle.0).ok_or(Refusal::NotOpen)?;
+        if self.link.is_closed() {
+            return Err(Refusal::StdinClosed);
+        }
         let mut frame = Vec::new();
         match reply {
             PeerReply::Result(result) => {

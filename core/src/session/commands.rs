@@ -45,7 +45,8 @@ impl<T> Session<T> {
         if let Some(refusal) = refusal {
             return self.machine.refuse(token, refusal);
         }
-        let handle = self.machine.wait_for(token, "connect", Waiting::Connected, Timing::until(now, None));
+        let endless = Timing::until(self.machine.now, None);
+        let handle = self.machine.wait_for(token, "connect", Waiting::Connected, endless);
         match self.machine.phase {
             Phase::New => self.machine.event(Event::Connect),
             Phase::Ready if !self.machine.is_connecting() => self.machine.finish_connecting(),
@@ -130,7 +131,7 @@ impl<T> Session<T> {
         if let Some(refusal) = refusal {
             return self.machine.refuse(token, refusal);
         }
-        let timing = Timing::until(now, self.machine.server.settings.timeouts.call);
+        let timing = Timing::until(self.machine.now, self.machine.server.settings.timeouts.call);
         let handle = self.machine.wait_for(token, "tools/list", Waiting::Listed, timing);
         self.machine.start_walk();
         Ok(handle)

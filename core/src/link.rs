@@ -110,7 +110,11 @@ impl Link {
         self.queued_bytes += bytes;
     }
 
+    /// Sends a notification; to a server that reads no more, nothing.
     pub(crate) fn notify(&mut self, frame: Box<[u8]>) {
+        if self.is_closed() {
+            return;
+        }
         self.queued_bytes += frame.len();
         self.queue.push_back(Item::Notification(frame));
     }

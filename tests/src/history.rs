@@ -5,7 +5,7 @@
 mod server;
 mod world;
 
-use sans_mcp::{Server, Settings, Timeouts};
+use sans_mcp::{Server, Settings, StderrMode, Timeouts};
 use std::time::Duration;
 
 use crate::invariants::Violation;
@@ -234,7 +234,7 @@ impl Setup {
         limits.peer_requests = 2;
         limits.notifications_per_second = 8;
         limits.pages = 3;
-        Server::new("history", "history").settings(settings)
+        Server::new("history", "history").settings(settings).stderr(StderrMode::Events)
     }
 }
 

@@ -338,6 +338,8 @@ impl Invariants {
             format!("{:?} was told, it is {:?}", self.state, session.state())
         })?;
         self.within_limits(&counters)?;
+        let unwritable = if self.honest && self.wire.is_closed() { counters.reply_bytes } else { 0 };
+        ensure(unwritable == 0, Rule::Budget, || format!("{unwritable} bytes of replies that nobody reads"))?;
         let open = self.operations.count_open();
         let own = counters.pending.saturating_sub(open);
         ensure(counters.pending >= open && own <= OWN_REQUESTS, Rule::ExactlyOnce, || {

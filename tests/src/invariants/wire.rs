@@ -184,6 +184,10 @@ impl Wire {
         self.untold.clear();
     }
 
+    pub(super) const fn is_closed(&self) -> bool {
+        self.closed
+    }
+
     /// An operation ended without a result.
     pub(super) fn settled(&mut self, ended: &Operation, failure: &Failure) -> Checked {
         let begun = ended.wire.filter(|id| self.begun.contains_key(id));

@@ -1,7 +1,7 @@
 //! Rows L05, L23, L31, L33: connecting, and what is known then.
 
 use sans_mcp::error::{Cause, HandshakeFault};
-use sans_mcp::{Refusal, Request, State, Tree, Version};
+use sans_mcp::{Output, Refusal, Request, Session, State, Time, Tree, Version};
 use sans_mcp_tests::link::LinkOptions;
 use sans_mcp_tests::runner::{Outcome, Runner};
 use sans_mcp_tests::scripted::{Scripted, initialize, list};
@@ -227,4 +227,36 @@ fn l33_a_list_that_fails_leaves_the_session_connected_and_is_reported() {
     assert!(runner.trace().told("listing its tools failed"), "{}", runner.trace());
     let ping = runner.ping(None).unwrap();
     assert_eq!(runner.ended(ping).answer(), Some("{}"));
+}
+
+#[test]
+fn l33_a_server_that_reads_no_more_after_the_handshake_holds_up_no_connect() {
+    let mut session = Session::<u8>::new(server(|_| {})).unwrap();
+    let mut told = Vec::new();
+    session.connect(Time::ZERO, 0).unwrap();
+    for round in 0..2 {
+        loop {
+            match session.poll_output() {
+                Output::Spawn => session.handle_spawned(Time::ZERO, 1),
+                Output::Write(bytes) => {
+                    assert_eq!(round, 0, "nothing is written to a closed input");
+                    let count = bytes.len();
+                    session.handle_written(Time::ZERO, count);
+                }
+                Output::Wait { .. } => break,
+                Output::Complete(done) => told.push(format!("{:?}", done.outcome)),
+                Output::Diagnostic(diagnostic) => told.push(diagnostic.to_string()),
+                _ => {}
+            }
+        }
+        session.handle_stdin_closed(Time::ZERO);
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":2,"result":{}}}"#, initialize("2025-11-25", r#"{"tools":{}}"#));
+        session.handle_stdout(Time::ZERO, format!("{answer}\n").as_bytes());
+    }
+    assert_eq!(
+        told,
+        ["server `docs`: listing its tools failed: the server closed its input", "Ok(Connected)"]
+    );
+    assert_eq!(session.counters().queued_bytes, 0);
+    assert_eq!(session.call(Time::ZERO, call("{}"), 1).unwrap_err().refusal, Refusal::StdinClosed);
 }

@@ -1,11 +1,11 @@
 //! Rows L11 and L12: deadlines, cancelling, and what the server is told.
 
 use sans_mcp::error::FailureKind;
-use sans_mcp::{Code, Delivery, Time};
+use sans_mcp::{Code, Delivery, Output, Time};
 use sans_mcp_tests::link::LinkOptions;
 use sans_mcp_tests::peer::Act;
 use sans_mcp_tests::runner::{Outcome, Runner};
-use sans_mcp_tests::scripted::Scripted;
+use sans_mcp_tests::scripted::{Scripted, initialize, list};
 use serde_json::{Value, json};
 
 use crate::support::{call, code, connected, connected_to, ms, server};
@@ -205,4 +205,31 @@ fn l12_a_notice_that_cannot_be_written_revives_nothing() {
     assert_eq!(runner.done(other).unwrap().at, ZERO + ms(50));
     assert_eq!((runner.counters().pending, notices(&runner).len()), (0, 0));
     assert!(runner.closed().gone());
+}
+
+#[test]
+fn l11_a_time_that_goes_backwards_is_lifted_to_the_latest_one() {
+    let mut session = sans_mcp::Session::<u8>::new(server(|settings| settings.timeouts.call = Some(ms(100)))).unwrap();
+    let drain = |session: &mut sans_mcp::Session<u8>, now| loop {
+        match session.poll_output() {
+            Output::Spawn => session.handle_spawned(now, 1),
+            Output::Write(bytes) => {
+                let count = bytes.len();
+                session.handle_written(now, count);
+            }
+            Output::Wait { until, .. } => break until,
+            _ => {}
+        }
+    };
+    let now = ZERO + ms(500);
+    session.connect(now, 0).unwrap();
+    drain(&mut session, now);
+    let shaken = initialize("2025-11-25", r#"{"tools":{}}"#);
+    for answer in [shaken, list(&["t"])].iter().zip(2..).map(|(result, id)| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)) {
+        session.handle_stdout(now, format!("{answer}\n").as_bytes());
+        drain(&mut session, now);
+    }
+    session.list_tools(ZERO, 1).unwrap();
+    session.call(ZERO, call("{}"), 2).unwrap();
+    assert_eq!(drain(&mut session, ZERO), Some(now + ms(100)));
 }

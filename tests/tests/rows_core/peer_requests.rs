@@ -166,6 +166,30 @@ fn l26_a_request_that_the_server_cancels_is_told_and_not_answered() {
 }
 
 #[test]
+fn l26_an_answer_that_nobody_will_read_is_refused_and_holds_up_no_shutdown() {
+    let peer = Scripted::on(|said, agenda| {
+        if said.method == "tools/call" {
+            agenda.say(&asks("\"r\"", "roots/list"));
+            agenda.act(ms(0), Act::CloseInput);
+        }
+        said.method == "tools/call"
+    });
+    let mut runner = connected_to(declaring(|_| {}), peer);
+    runner.call(call("{}").timeout(Some(ms(50)))).unwrap();
+    runner.settle();
+    // The notice of this one finds the input closed.
+    runner.run_for(ms(60));
+    let request = runner.take_request().unwrap();
+    let refused = runner.respond(request.handle, PeerReply::Result("{}")).unwrap_err();
+    assert_eq!(refused.refusal, Refusal::StdinClosed);
+    assert_eq!(runner.counters().reply_bytes, 0);
+    let begin = runner.now();
+    runner.shutdown(ms(60_000));
+    runner.run_until(Runner::is_closed);
+    assert_eq!(runner.now(), begin);
+}
+
+#[test]
 fn l26_a_server_that_asks_and_does_not_read_ends_the_session() {
     let peer = Scripted::on(|said, agenda| {
         if said.method == "tools/call" {

@@ -191,3 +191,19 @@ fn l32_a_grandchild_that_leaves_no_trace_of_the_leader_still_gives_an_end() {
     assert!(end.to_string().contains("1 or more processes left"), "{end}");
     assert!(runner.now().since(begin) <= ms(5_000));
 }
+
+#[test]
+fn l32_nothing_comes_after_the_end() {
+    let mut runner = connected_to(server(|_| {}).stderr(StderrMode::Events), Scripted::default());
+    runner.closed();
+    let now = runner.now();
+    let session = runner.session_mut();
+    for _ in 0..100 {
+        session.handle_stderr(now, &[b'e'; 4_096]);
+    }
+    session.handle_stdout(now, b"noise\n");
+    session.handle_stdin_closed(now);
+    session.handle_exit(now, Exit::Signal(9));
+    assert!(matches!(session.poll_output(), sans_mcp::Output::Closed(end) if end.exit == Some(Exit::Code(0))));
+    assert!(matches!(session.poll_output(), sans_mcp::Output::Closed(_)));
+}

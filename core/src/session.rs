@@ -47,8 +47,10 @@ use peer::PeerRequests;
 pub use handshake::{ServerCapabilities, ServerInfo};
 pub use peer::PeerReply;
 
-/// The largest id: what a peer that reads numbers as doubles can echo (row L07).
-const LAST_ID: u64 = (1 << 53) - 1;
+/// The largest handle (row L07). A peer that reads numbers as doubles can echo ids below 2^53; between the two there is room
+/// for what the last accepted calls still need: at most 2^24 pages of a walk, and one id for each of 2^24 calls that wait
+/// for it.
+const LAST_ID: u64 = (1 << 53) - (1 << 25) - 1;
 
 /// The client side of one conversation with one server process.
 ///
@@ -316,3 +318,6 @@ impl<T> Machine<T> {
         id
     }
 }
+
+#[cfg(test)]
+mod tests;

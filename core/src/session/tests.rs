@@ -1,0 +1,64 @@
+//! What needs a look inside.
+
+use super::*;
+use crate::error::Refusal;
+use crate::output::Output;
+use crate::wire::id;
+
+/// A session that is connected to a server with tools, none of them listed.
+fn ready() -> Session<u8> {
+    let mut server = Server::new("docs", "docs-server");
+    server.settings.list_on_connect = false;
+    let mut session = Session::new(server).unwrap();
+    session.connect(Time::ZERO, 0).unwrap();
+    drain(&mut session);
+    let answer = r#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
+    session.handle_stdout(Time::ZERO, format!("{answer}\n").as_bytes());
+    drain(&mut session);
+    session
+}
+
+/// Writes whatever there is to write, and gives it.
+fn drain(session: &mut Session<u8>) -> String {
+    let mut written = Vec::new();
+    loop {
+        match session.poll_output() {
+            Output::Spawn => session.handle_spawned(Time::ZERO, 1),
+            Output::Write(bytes) => {
+                written.extend_from_slice(bytes);
+                let count = bytes.len();
+                session.handle_written(Time::ZERO, count);
+            }
+            Output::Wait { .. } => return String::from_utf8(written).unwrap(),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn l07_when_ids_run_out_calls_are_refused_and_a_restart_is_asked_for() {
+    let mut session = ready();
+    session.machine.next_id = LAST_ID;
+    assert_eq!(session.ping(Time::ZERO, None, 1).unwrap().number(), LAST_ID);
+    for refused in [
+        session.ping(Time::ZERO, None, 2),
+        session.list_tools(Time::ZERO, 2),
+        session.connect(Time::ZERO, 2),
+        session.call(Time::ZERO, Call::without_arguments("t"), 2),
+    ] {
+        let refused = refused.unwrap_err();
+        assert_eq!((refused.value, &refused.refusal), (2, &Refusal::IdsExhausted));
+        assert!(refused.to_string().contains("start a new session"));
+    }
+    assert_eq!(drain(&mut session).matches("ping").count(), 1);
+}
+
+#[test]
+fn l07_what_the_last_accepted_call_needs_still_has_ids_that_every_peer_can_echo() {
+    let mut session = ready();
+    session.machine.next_id = LAST_ID;
+    session.list_tools(Time::ZERO, 1).unwrap();
+    let page = format!(r#""id":{}"#, LAST_ID + 1);
+    assert!(drain(&mut session).contains(&page));
+    assert!(LAST_ID + 2 * (1 << 24) <= id::MAX);
+}

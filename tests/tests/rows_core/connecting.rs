@@ -250,7 +250,8 @@ fn l33_a_server_that_reads_no_more_after_the_handshake_holds_up_no_connect() {
             }
         }
         session.handle_stdin_closed(Time::ZERO);
-        let answer = format!(r#"{{"jsonrpc":"2.0","id":2,"result":{}}}"#, initialize("2025-11-25", r#"{"tools":{}}"#));
+        let answer =
+            format!(r#"{{"jsonrpc":"2.0","id":2,"result":{}}}"#, initialize("2025-11-25", r#"{"tools":{}}"#));
         session.handle_stdout(Time::ZERO, format!("{answer}\n").as_bytes());
     }
     assert_eq!(

@@ -172,6 +172,38 @@ fn l12_a_call_that_was_begun_is_finished_on_the_wire_and_its_notice_follows_it()
 }
 
 #[test]
+fn l12_a_call_that_shares_a_write_and_was_not_begun_leaves_it_again() {
+    let mut session =
+        sans_mcp::Session::<u8>::new(server(|settings| settings.list_on_connect = false)).unwrap();
+    session.connect(ZERO, 0).unwrap();
+    drain(&mut session, ZERO);
+    let shaken = initialize("2025-11-25", "{}");
+    session.handle_stdout(ZERO, format!("{{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{shaken}}}\n").as_bytes());
+    drain(&mut session, ZERO);
+    let handles = [1, 2, 3].map(|token| session.ping(ZERO, None, token).unwrap());
+    let whole = match session.poll_output() {
+        Output::Write(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(whole.lines().count(), 3);
+    session.handle_written(ZERO, 10);
+    for handle in &handles[..2] {
+        session.cancel(ZERO, *handle, "");
+    }
+    let mut outcomes = Vec::new();
+    let rest = loop {
+        match session.poll_output() {
+            Output::Complete(done) => outcomes.push(done.outcome.unwrap_err().delivery()),
+            Output::Write(bytes) => break String::from_utf8(bytes.to_vec()).unwrap(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(outcomes, [Delivery::Partial, Delivery::NotSent]);
+    let lines: Vec<&str> = whole.lines().collect();
+    assert_eq!(rest, format!("{}\n{}\n", &lines[0][10..], lines[2]));
+}
+
+#[test]
 fn l12_initialize_is_never_cancelled() {
     let silent = || Scripted::on(|said, _| said.method == "initialize");
     let settings = || server(|settings| settings.timeouts.connect = Some(ms(300)));
@@ -209,27 +241,36 @@ fn l12_a_notice_that_cannot_be_written_revives_nothing() {
 
 #[test]
 fn l11_a_time_that_goes_backwards_is_lifted_to_the_latest_one() {
-    let mut session = sans_mcp::Session::<u8>::new(server(|settings| settings.timeouts.call = Some(ms(100)))).unwrap();
-    let drain = |session: &mut sans_mcp::Session<u8>, now| loop {
-        match session.poll_output() {
-            Output::Spawn => session.handle_spawned(now, 1),
-            Output::Write(bytes) => {
-                let count = bytes.len();
-                session.handle_written(now, count);
-            }
-            Output::Wait { until, .. } => break until,
-            _ => {}
-        }
-    };
+    let mut session =
+        sans_mcp::Session::<u8>::new(server(|settings| settings.timeouts.call = Some(ms(100)))).unwrap();
     let now = ZERO + ms(500);
     session.connect(now, 0).unwrap();
     drain(&mut session, now);
     let shaken = initialize("2025-11-25", r#"{"tools":{}}"#);
-    for answer in [shaken, list(&["t"])].iter().zip(2..).map(|(result, id)| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)) {
+    for answer in [shaken, list(&["t"])]
+        .iter()
+        .zip(2..)
+        .map(|(result, id)| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#))
+    {
         session.handle_stdout(now, format!("{answer}\n").as_bytes());
         drain(&mut session, now);
     }
     session.list_tools(ZERO, 1).unwrap();
     session.call(ZERO, call("{}"), 2).unwrap();
     assert_eq!(drain(&mut session, ZERO), Some(now + ms(100)));
+}
+
+/// Does what a driver does about writes until nothing is left, and gives the wait.
+fn drain(session: &mut sans_mcp::Session<u8>, now: Time) -> Option<Time> {
+    loop {
+        match session.poll_output() {
+            Output::Spawn => session.handle_spawned(now, 1),
+            Output::Write(bytes) => {
+                let count = bytes.len();
+                session.handle_written(now, count);
+            }
+            Output::Wait { until, .. } => return until,
+            _ => {}
+        }
+    }
 }

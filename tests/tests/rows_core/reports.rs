@@ -204,6 +204,8 @@ fn l32_nothing_comes_after_the_end() {
     session.handle_stdout(now, b"noise\n");
     session.handle_stdin_closed(now);
     session.handle_exit(now, Exit::Signal(9));
-    assert!(matches!(session.poll_output(), sans_mcp::Output::Closed(end) if end.exit == Some(Exit::Code(0))));
+    assert!(
+        matches!(session.poll_output(), sans_mcp::Output::Closed(end) if end.exit == Some(Exit::Code(0)))
+    );
     assert!(matches!(session.poll_output(), sans_mcp::Output::Closed(_)));
 }

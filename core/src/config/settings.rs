@@ -154,9 +154,10 @@ impl Timeouts {
     /// How long an exit waits for end of output, and the other way round (L15). Not adjustable.
     pub const LOSS: Duration = Duration::from_millis(100);
 
-    /// The longest that a close takes, whatever the server does (row L17): 5 s with the defaults.
+    /// The longest that a close takes, whatever the server does (row L17): 5.1 s with the defaults. A close that comes while
+    /// an exit or an end of output waits for the other of the two first waits with it ([`Timeouts::LOSS`]).
     pub fn close_bound(&self) -> Duration {
-        self.end_of_input + self.terminate + Timeouts::REAP
+        Timeouts::LOSS + self.end_of_input + self.terminate + Timeouts::REAP
     }
 }
 

@@ -5,7 +5,7 @@
 mod server;
 mod world;
 
-use sans_mcp::{Server, Settings, StderrMode, Timeouts};
+use sans_mcp::{Server, Settings, StderrMode};
 use std::time::Duration;
 
 use crate::invariants::Violation;
@@ -240,12 +240,6 @@ impl Setup {
 
 /// Deadline of calls that have none of their own.
 const CALL: Duration = Duration::from_millis(25);
-
-/// The longest that a close may take (row L17), and the wait for an exit or an end of output before it (row L15).
-const CLOSE: Duration = Timeouts::END_OF_INPUT
-    .saturating_add(Timeouts::TERMINATE)
-    .saturating_add(Timeouts::REAP)
-    .saturating_add(Timeouts::LOSS);
 
 /// Plays a history to its end, closing included, and gives all that came out, as text.
 ///

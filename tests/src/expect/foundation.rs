@@ -100,7 +100,7 @@ fn encoding_and_size() -> Vec<Expectation> {
                 r#"ON tools/call => {"result":{"content":[{"type":"text","text":"<REPEAT:12582912:q>"}]},"jsonrpc":"2.0","id":<ID>}\n"#,
             ),
         ),
-        case("C025").fails("MCP_PROTOCOL", &["67108864 bytes without an end of line"]),
+        case("C025").fails("MCP_TOO_LARGE", &["67108864 bytes without an end of line"]),
         case("C028")
             .asks(Call, OK)
             .counts(Noise, 2)

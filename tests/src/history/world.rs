@@ -8,7 +8,7 @@ use sans_mcp::{
 };
 
 use super::server::Seen;
-use super::{CALL, CLOSE, Lie, Setup, Step, Temper};
+use super::{CALL, Lie, Setup, Step, Temper};
 use crate::Token;
 use crate::invariants::{Asked, Checked, Invariants, MARKER, Rule, Violation};
 use crate::trace;
@@ -439,7 +439,8 @@ impl World {
             }
         }
         let took = self.now.since(begin);
-        if self.session.end().is_none() || (took > CLOSE && !self.setup.lies) {
+        let bound = self.session.server().settings.timeouts.close_bound();
+        if self.session.end().is_none() || (took > bound && !self.setup.lies) {
             return Err(Violation { rule: Rule::Ladder, seen: format!("not over after {took:?}") });
         }
         self.after_the_end()?;

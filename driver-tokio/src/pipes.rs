@@ -12,8 +12,8 @@ use sans_mcp_process::{Child, read, spawn, write};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// What a server may still write after it was seen to have exited: what fits into its pipes. A descendant
-/// that holds them open could write for ever.
+/// What is still read after the server was seen to have exited: what fits into its pipes. A descendant that
+/// holds them open could write for ever; the pump's own bound is for one run, and a run may be shorter.
 const LAST_WORDS: usize = 1 << 20;
 
 /// What the session's process is reached by; nothing before it was started.
@@ -156,12 +156,13 @@ impl Pipes {
         self.process.is_some()
     }
 
-    /// Kills the group now and waits for the leader to be gone, [`Child::DROP_BOUND`] at most; starts nothing
-    /// any more. It needs no runtime.
+    /// Kills the group now, closes the pipes and waits for the leader to be gone, [`Child::DROP_BOUND`] at most.
+    /// Nothing is started any more. It needs no runtime.
     pub(crate) fn abort(&mut self) {
         self.aborted = true;
         let Some(process) = &mut self.process else { return };
         process.leader.get_mut().0.signal(Signal::Kill);
+        (process.stdin, process.stdout, process.stderr) = (None, None, None);
         process.look_at_leader = true;
         let deadline = Instant::now() + Child::DROP_BOUND;
         loop {

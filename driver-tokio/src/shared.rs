@@ -14,6 +14,7 @@ use sans_mcp::{ConfigError, End, Output, Reply, Server, Session, Settings, Start
 use sans_mcp_process::Child;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
+use tracing::field;
 
 use crate::clock::{Clock, Timer};
 use crate::event::{Event, Events, Notification, Subscribers};
@@ -63,9 +64,9 @@ pub(crate) enum Turn {
     Sleep,
     /// There is more to do; the tasks that can run go first.
     Yield,
-    /// There is more to do; every other task goes first, also those that the reactor and the timers have to
+    /// The budget ran out; every other task goes first, also those that the reactor and the timers have yet to
     /// wake.
-    Starve,
+    Starved,
     /// The session is over.
     Over,
 }
@@ -76,6 +77,7 @@ pub(crate) struct Aftermath {
     pub(crate) woken: Vec<Waker>,
     asked: Vec<Asked>,
     withdrawn: Vec<AbortHandle>,
+    ended: Option<Arc<End>>,
 }
 
 impl Shared {
@@ -161,7 +163,7 @@ impl Shared {
         let mut inner = self.lock();
         let turn = self.turn_locked(&mut inner, cx, timer, &mut after);
         drop(inner);
-        self.carry_out(after, turn == Turn::Over);
+        self.carry_out(after);
         turn
     }
 
@@ -188,7 +190,7 @@ impl Shared {
             return Turn::Over;
         }
         if pumped.starved {
-            return Turn::Starve;
+            return Turn::Starved;
         }
         let news = inner.pipes.poll_ready(cx);
         if news.writable {
@@ -213,17 +215,25 @@ impl Shared {
         drop(inner);
         // Nobody answers what the server asked meanwhile.
         after.asked.clear();
-        self.carry_out(after, true);
+        self.carry_out(after);
     }
 
-    fn carry_out(self: &Arc<Shared>, after: Aftermath, over: bool) {
+    fn carry_out(self: &Arc<Shared>, after: Aftermath) {
         after.withdrawn.iter().for_each(AbortHandle::abort);
         after.woken.into_iter().for_each(Waker::wake);
         for asked in after.asked {
             self.answer(asked);
         }
-        if over {
+        if let Some(end) = after.ended {
             self.over.notify_waiters();
+            tracing::info!(
+                server = &*self.name,
+                instance = self.instance,
+                code = end.cause.code().as_str(),
+                exit = end.exit.map(field::display),
+                gone = end.gone(),
+                "closed"
+            );
         }
     }
 
@@ -247,7 +257,7 @@ impl Shared {
 impl Inner {
     /// Pumps, and leaves every output where it belongs.
     fn pump(&mut self, now: Time, budget: usize, after: &mut Aftermath) -> sans_mcp::Pumped {
-        let Inner { session, pipes, answering, subscribers, end, .. } = self;
+        let Inner { session, pipes, answering, subscribers, .. } = self;
         let pumped = pump(session, pipes, now, budget, |output| match output {
             Output::Complete(completion) => {
                 let slot = completion.token;
@@ -274,7 +284,7 @@ impl Inner {
             }
             Output::Stderr(bytes) => subscribers.publish(&mut after.woken, || Event::Stderr(bytes.into())),
             Output::State(state) => subscribers.publish(&mut after.woken, || Event::State(state)),
-            Output::Closed(closed) => *end = Some(Arc::new(closed.clone())),
+            Output::Closed(end) => after.ended = Some(Arc::new(end.clone())),
             // The pump carries these out, and they do not come here.
             Output::Spawn
             | Output::Write(_)
@@ -284,7 +294,8 @@ impl Inner {
             | Output::ProbeTree
             | Output::Wait { .. } => {}
         });
-        if let Some(end) = &self.end {
+        if let Some(end) = &after.ended {
+            self.end = Some(end.clone());
             self.subscribers.finish(&mut after.woken, end);
             after.withdrawn.extend(std::mem::take(&mut self.answering).into_values().flatten());
             self.pipes.release();
@@ -302,6 +313,7 @@ impl Inner {
         }
         let deadline = Instant::now() + Child::DROP_BOUND;
         let latest = Time::from_micros(u64::MAX);
+        // Nothing more is read, so no budget is needed.
         while !self.pump(now, usize::MAX, after).closed && now < latest {
             if Instant::now() < deadline {
                 std::thread::sleep(DYING);

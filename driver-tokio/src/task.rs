@@ -33,7 +33,7 @@ impl Future for Task {
                 cx.waker().wake_by_ref();
                 Poll::Pending
             }
-            Turn::Starve => {
+            Turn::Starved => {
                 yield_to_reactor(cx);
                 Poll::Pending
             }

@@ -12,5 +12,3 @@ mod life;
 mod peer;
 #[cfg(test)]
 mod support;
-#[cfg(test)]
-mod trace;

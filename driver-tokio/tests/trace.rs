@@ -1,16 +1,15 @@
-//! What is told to `tracing`.
+//! What is told to `tracing`. It has a program of its own: tests beside it would share the state of `tracing`.
 
 use std::fmt::{Debug, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use sans_mcp_tokio::Client;
+use sans_mcp_tokio::{Client, Server};
 use serde_json::json;
+use tokio::runtime::Builder;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::with_default;
 use tracing::{Event, Metadata, Subscriber};
-
-use crate::support::{current_thread, docs};
 
 /// Writes down everything, at every level: a line for each span, record and event.
 #[derive(Clone, Default)]
@@ -20,13 +19,13 @@ struct Line<'a>(&'a mut String);
 
 impl Visit for Line<'_> {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        write!(self.0, " {field}={value:?}").unwrap();
+        let _ = write!(self.0, " {field}={value:?}");
     }
 }
 
 impl Notebook {
     fn line(&self, of: &str, record: impl FnOnce(&mut Line<'_>)) {
-        let mut notes = self.0.lock().unwrap();
+        let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         notes.push_str(of);
         record(&mut Line(&mut notes));
         notes.push('\n');
@@ -60,8 +59,10 @@ impl Subscriber for Notebook {
 fn l29_connect_call_and_close_are_traced_without_parameters_or_results() {
     let notebook = Notebook::default();
     with_default(notebook.clone(), || {
-        current_thread().block_on(async {
-            let client = Client::connect(docs()).await.unwrap();
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let docs_server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/docs-server");
+            let client = Client::connect(Server::new("docs", docs_server)).await.unwrap();
             let search = client.call_tool("search", json!({ "query": "confidential" })).await.unwrap();
             assert_eq!(search.text(), "found confidential");
             client.call_tool("confidential", ()).await.unwrap_err();

@@ -9,6 +9,7 @@ use sans_mcp::{
     Session, State, Tail, Time, Version,
 };
 use serde::Serialize;
+use tokio::runtime::Handle;
 use tracing::Instrument;
 
 use crate::builder::Builder;
@@ -121,8 +122,10 @@ impl Client {
 
     /// Spawns the I/O task, once.
     fn run(&self) {
+        // Outside a runtime this panics, before anything counts as started.
+        let runtime = Handle::current();
         if self.shared().starts() {
-            tokio::spawn(Task::new(self.shared().clone()));
+            runtime.spawn(Task::new(self.shared().clone()));
         }
     }
 

@@ -73,9 +73,10 @@ pub fn pump<T, P: Pipes>(
     mut host: impl FnMut(Output<'_, T>),
 ) -> Pumped {
     session.handle_timeout(now);
-    let mut budget = budget.max(1);
-    let exit = pipes.exit();
+    let exit = pipes.exit().filter(|_| !session.knows_exit());
     let mut last_words = LAST_WORDS;
+    // An exit is told in the run that sees it: what is read before that is bounded by itself.
+    let mut budget = if exit.is_some() { budget.max(LAST_WORDS) } else { budget.max(1) };
     let mut exit_told = false;
     loop {
         let drained = drain(session, pipes, now, &mut budget, &mut host);
@@ -121,7 +122,7 @@ fn read<T, P: Pipes>(session: &mut Session<T>, pipes: &mut P, now: Time) -> usiz
             Moved::Blocked => {}
         }
     }
-    let mut chunk = [0; 16 << 10];
+    let mut chunk = [0; 4 << 10];
     if let Moved::Bytes(count) = pipes.read_stderr(&mut chunk) {
         session.handle_stderr(now, chunk.get(..count).unwrap_or_default());
         moved += count;
@@ -200,6 +201,73 @@ fn drain<T, P: Pipes>(
         *budget = budget.saturating_sub(spent);
         if *budget == 0 {
             return Pumped { until: Some(now), why: Why::Idle, starved: true, closed: false };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Server, State};
+
+    /// A leader that has exited, while a descendant of it writes for ever.
+    #[derive(Default)]
+    struct Flooded {
+        read: usize,
+    }
+
+    impl Pipes for Flooded {
+        fn spawn(&mut self, _: &Server) -> Result<u32, StartFailure> {
+            Ok(4242)
+        }
+
+        fn read_stdout(&mut self, space: &mut [u8]) -> Moved {
+            self.read += space.len();
+            space.fill(b'x');
+            Moved::Bytes(space.len())
+        }
+
+        fn read_stderr(&mut self, _: &mut [u8]) -> Moved {
+            Moved::Blocked
+        }
+
+        fn write_stdin(&mut self, bytes: &[u8]) -> Moved {
+            Moved::Bytes(bytes.len())
+        }
+
+        fn close_stdin(&mut self) {}
+
+        fn signal(&mut self, _: Signal) -> Signalled {
+            Signalled::Delivered
+        }
+
+        fn exit(&mut self) -> Option<Exit> {
+            Some(Exit::Code(0))
+        }
+
+        fn reap(&mut self) -> Exit {
+            Exit::Code(0)
+        }
+
+        fn probe(&mut self) -> Tree {
+            Tree::Gone
+        }
+    }
+
+    /// L15: an exit is told although a descendant keeps the output busy, however small the budget of a run is.
+    #[test]
+    fn l15_a_busy_output_does_not_hide_an_exit() {
+        for budget in [1, 4 << 10, 256 << 10, 16 << 20] {
+            let mut session = Session::<()>::new(Server::new("flooded", "flooded")).unwrap();
+            let mut pipes = Flooded::default();
+            session.connect(Time::ZERO, ()).unwrap();
+            let mut runs = 0;
+            while session.state() != State::Closing {
+                let _ = pump(&mut session, &mut pipes, Time::ZERO, budget, |output| drop(output));
+                runs += 1;
+                assert!(runs < 10, "budget {budget}: {} bytes read and no exit told", pipes.read);
+            }
+            assert!(pipes.read <= LAST_WORDS + budget + (128 << 10), "budget {budget}: {}", pipes.read);
         }
     }
 }

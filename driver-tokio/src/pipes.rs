@@ -12,10 +12,6 @@ use sans_mcp_process::{Child, read, spawn, write};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// What is still read after the server was seen to have exited: what fits into its pipes. A descendant that
-/// holds them open could write for ever; the pump's own bound is for one run, and a run may be shorter.
-const LAST_WORDS: usize = 1 << 20;
-
 /// What the session's process is reached by; nothing before it was started.
 ///
 /// Dropping it kills the process group and reaps, without a runtime.
@@ -32,7 +28,6 @@ struct Process {
     /// The leader may have exited.
     look_at_leader: bool,
     exit: Option<Exit>,
-    last_words: usize,
     stdin: Option<End>,
     stdout: Option<End>,
     stderr: Option<End>,
@@ -253,7 +248,6 @@ impl Process {
             leader: watch(Leader(child), Interest::READABLE)?,
             look_at_leader: false,
             exit: None,
-            last_words: LAST_WORDS,
             stdin: Some(End::new(pipes.stdin, Interest::WRITABLE)?),
             stdout: Some(End::new(pipes.stdout, Interest::READABLE)?),
             stderr: pipes.stderr.map(|stderr| End::new(stderr, Interest::READABLE)).transpose()?,
@@ -276,9 +270,6 @@ impl Process {
     }
 
     fn read(&mut self, space: &mut [u8], which: impl FnOnce(&mut Process) -> &mut Option<End>) -> Moved {
-        if self.exit.is_some() && self.last_words == 0 {
-            return Moved::Blocked;
-        }
         let end = which(self);
         let Some(open) = end else { return Moved::Blocked };
         if open.blocked {
@@ -286,12 +277,8 @@ impl Process {
         }
         let count = read(open.fd.get_ref(), space);
         let moved = open.moved(count, space.len());
-        match moved {
-            Moved::Ended => *end = None,
-            Moved::Bytes(count) if self.exit.is_some() => {
-                self.last_words = self.last_words.saturating_sub(count);
-            }
-            Moved::Bytes(_) | Moved::Blocked => {}
+        if moved == Moved::Ended {
+            *end = None;
         }
         moved
     }

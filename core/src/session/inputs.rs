@@ -103,6 +103,11 @@ impl<T> Session<T> {
         self.machine.event(Event::Exited);
     }
 
+    /// Whether an exit was told already.
+    pub(crate) fn knows_exit(&self) -> bool {
+        self.machine.exit.is_some()
+    }
+
     /// The leader was reaped.
     pub fn handle_reaped(&mut self, now: Time, exit: Exit) {
         self.machine.at(now);

@@ -1,0 +1,4 @@
+//! Servers that people use.
+
+#[cfg(test)]
+mod visit;

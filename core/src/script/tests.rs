@@ -61,7 +61,7 @@ impl Stage {
 
     /// Runs both sides until nothing changes at this moment.
     fn run(&mut self) {
-        loop {
+        for _ in 0..10_000 {
             self.interpret();
             self.session.handle_timeout(self.now);
             let mut written = None;
@@ -91,6 +91,7 @@ impl Stage {
                 self.sent.extend(lines.map(|line| serde_json::from_slice::<Value>(line).unwrap()));
             }
         }
+        panic!("it does not come to rest: {:?}", self.events);
     }
 
     fn interpret(&mut self) {

@@ -1,14 +1,15 @@
 //! Runs a session against a server in memory, in virtual time.
 
+mod outcome;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
 
-use sans_mcp::error::Failure;
 use sans_mcp::{
-    Answer, Call, Code, Completion, Counters, Delivery, Handle, Output, PeerHandle, PeerReply, Pumped,
-    Refusal, Refused, Reply, Request, Server, Session, State, Time, pump,
+    Call, Counters, End, Handle, Output, PeerHandle, PeerReply, Pumped, Refusal, Refused, Request, Server,
+    Session, State, Time, pump,
 };
 
 use crate::Token;
@@ -16,70 +17,12 @@ use crate::invariants::{Asked, Checked, Invariants};
 use crate::link::{Link, LinkOptions};
 use crate::peer::Peer;
 use crate::trace::{self, Trace};
+use outcome::outcome;
+
+pub use outcome::{Done, Outcome, PeerAsked};
 
 /// More pumps at one moment than anything needs: a machine that asks for so many never goes idle.
 const PUMPS: usize = 100_000;
-
-/// A completed operation.
-#[derive(Debug)]
-pub struct Done {
-    /// When it ended.
-    pub at: Time,
-    /// What became of it.
-    pub outcome: Outcome,
-}
-
-/// What became of an operation, in a form that outlives the poll.
-#[derive(Debug)]
-pub enum Outcome {
-    /// Connected.
-    Connected,
-    /// Listed.
-    Listed,
-    /// The raw result.
-    Answer(String),
-    /// It failed.
-    Failed(Failure),
-}
-
-impl Outcome {
-    /// The raw result, if there is one.
-    pub fn answer(&self) -> Option<&str> {
-        match self {
-            Outcome::Answer(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// The failure, if it failed.
-    pub const fn failure(&self) -> Option<&Failure> {
-        match self {
-            Outcome::Failed(failure) => Some(failure),
-            _ => None,
-        }
-    }
-
-    /// The code of the failure.
-    pub fn code(&self) -> Option<Code> {
-        self.failure().map(Failure::code)
-    }
-
-    /// How far it got, if it failed.
-    pub fn delivery(&self) -> Option<Delivery> {
-        self.failure().map(Failure::delivery)
-    }
-}
-
-/// A request of the server that the host has not answered.
-#[derive(Debug)]
-pub struct PeerAsked {
-    /// Answer with this.
-    pub handle: PeerHandle,
-    /// Its method.
-    pub method: &'static str,
-    /// Its parameters.
-    pub params: Option<String>,
-}
 
 /// A session, its server, and the clock of both.
 ///
@@ -248,7 +191,7 @@ impl Runner {
     }
 
     /// Closes and runs until it is over.
-    pub fn closed(&mut self) -> &sans_mcp::End {
+    pub fn closed(&mut self) -> &End {
         self.close();
         self.run_until(|runner| runner.closed);
         self.session.end().unwrap_or_else(|| unreachable!("closed without an end"))
@@ -451,23 +394,5 @@ impl Runner {
                 Err(refusal)
             }
         }
-    }
-}
-
-/// As a driver does it: the result is taken, then checked.
-fn outcome(completion: Completion<'_, Token>) -> Outcome {
-    match completion.outcome {
-        Ok(Reply::Connected) => Outcome::Connected,
-        Ok(Reply::Listed) => Outcome::Listed,
-        Ok(Reply::Answer(answer)) => checked(answer),
-        Err(failure) => Outcome::Failed(failure),
-    }
-}
-
-fn checked(answer: Answer<'_>) -> Outcome {
-    let mut payload = answer.take();
-    match payload.check() {
-        Ok(()) => Outcome::Answer(payload.to_string()),
-        Err(failure) => Outcome::Failed(failure),
     }
 }

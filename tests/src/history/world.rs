@@ -1,16 +1,15 @@
 //! A session, a driver that can stop anywhere, and a server, moved by the steps of a history.
 
+mod commands;
+
 use std::time::Duration;
 
-use sans_mcp::{
-    Call, Exit, Handle, Output, PeerHandle, PeerReply, Refused, Request, Session, Signal, Signalled,
-    StartFailure, Time, Tree,
-};
+use sans_mcp::{Exit, Handle, Output, PeerHandle, Session, Signal, Signalled, StartFailure, Time, Tree};
 
 use super::server::Seen;
-use super::{CALL, Lie, Setup, Step, Temper};
+use super::{Setup, Step, Temper};
 use crate::Token;
-use crate::invariants::{Asked, Checked, Invariants, MARKER, Rule, Violation};
+use crate::invariants::{Checked, Invariants, Rule, Violation};
 use crate::trace;
 
 /// More outputs than one drain may give.
@@ -165,104 +164,6 @@ impl World {
                     self.lie(lie);
                 }
                 Ok(())
-            }
-        }
-    }
-
-    fn command(&mut self, step: Step) -> Checked {
-        self.tokens += 1;
-        let (now, token) = (self.now, self.tokens);
-        let default = Some(now + CALL);
-        match step {
-            Step::Connect => {
-                let accepted = self.session.connect(now, token);
-                self.accepted(token, accepted, Asked::Waiting, None)
-            }
-            Step::Call { tool, timeout, progress, size } => {
-                let filling = "a".repeat(usize::from(size) * 16);
-                let arguments = format!(r#"{{"{MARKER}":{token},"filling":"{filling}"}}"#);
-                let mut call = Call::new(format!("tool{}", tool % 4), arguments);
-                let own = Duration::from_millis(u64::from(timeout));
-                if timeout > 0 {
-                    call = call.timeout(Some(own));
-                }
-                if progress {
-                    call = call.progress().reset_on_progress();
-                }
-                let deadline = if timeout > 0 { Some(now + own) } else { default };
-                let accepted = self.session.call(now, call, token);
-                self.accepted(token, accepted, Asked::Call, deadline.filter(|_| !progress))
-            }
-            Step::Request(which) => {
-                let method = match which % 3 {
-                    0 => "resources/list",
-                    1 => "prompts/list",
-                    _ => "vendor/x",
-                };
-                let accepted = self.session.request(now, Request::new(method), token);
-                self.accepted(token, accepted, Asked::Request, default)
-            }
-            Step::Ping(timeout) => {
-                let own = (timeout > 0).then(|| Duration::from_millis(u64::from(timeout)));
-                let accepted = self.session.ping(now, own, token);
-                self.accepted(token, accepted, Asked::Request, own.map_or(default, |own| Some(now + own)))
-            }
-            Step::List => {
-                let accepted = self.session.list_tools(now, token);
-                self.accepted(token, accepted, Asked::Waiting, default)
-            }
-            Step::Notify => {
-                let _ = self.session.notify(now, "notifications/vendor", Some(r#"{"a": 1}"#));
-                Ok(())
-            }
-            Step::Cancel(which) => {
-                let place = usize::from(which) % self.handles.len().max(1);
-                let Some(handle) = self.handles.iter().rev().nth(place) else { return Ok(()) };
-                let was_open = self.session.cancel(now, *handle, "by the history");
-                self.invariants.cancelled(*handle, was_open)
-            }
-            Step::Respond(which) => {
-                if self.requests.is_empty() {
-                    return Ok(());
-                }
-                let handle = self.requests.remove(usize::from(which) % self.requests.len());
-                let reply = if which % 2 == 0 {
-                    PeerReply::Result(r#"{"roots":[]}"#)
-                } else {
-                    PeerReply::Result("[")
-                };
-                if let Err(Refused { value, .. }) = self.session.respond(now, handle, reply) {
-                    self.requests.push(value);
-                }
-                Ok(())
-            }
-            Step::Shutdown(grace) => {
-                self.session.shutdown(now, Duration::from_millis(u64::from(grace)));
-                Ok(())
-            }
-            _ => {
-                self.session.close(now);
-                Ok(())
-            }
-        }
-    }
-
-    fn accepted(
-        &mut self,
-        token: Token,
-        accepted: Result<Handle, Refused<Token>>,
-        asked: Asked,
-        deadline: Option<Time>,
-    ) -> Checked {
-        match accepted {
-            Ok(handle) => {
-                self.trace.push(format!("accepted {token} as {handle}"));
-                self.handles.push(handle);
-                self.invariants.accepted(token, handle, asked, deadline)
-            }
-            Err(refused) => {
-                self.trace.push(format!("refused {token}: {refused}"));
-                self.invariants.refused(token, refused.value)
             }
         }
     }
@@ -472,28 +373,6 @@ impl World {
                 Err(Violation { rule: Rule::ClosedIsEmpty, seen: format!("after the end: {line}") })
             }
             None => Ok(()),
-        }
-    }
-
-    fn lie(&mut self, lie: Lie) {
-        let now = self.now;
-        match lie {
-            Lie::Spawned => self.session.handle_spawned(now, 8),
-            Lie::SpawnFailed => self.session.handle_spawn_failed(now, StartFailure::BadWorkingDirectory),
-            Lie::Exited => self.session.handle_exit(now, Exit::Code(0)),
-            Lie::Reaped => self.session.handle_reaped(now, Exit::Code(0)),
-            Lie::Gone => self.session.handle_tree(now, Tree::Gone),
-            Lie::Left => self.session.handle_tree(now, Tree::Alive(1)),
-            Lie::InputClosed => self.session.handle_stdin_closed(now),
-            Lie::OutputEnded => self.session.handle_eof(now),
-            Lie::Written(count) => self.session.handle_written(now, usize::from(count)),
-            Lie::Writable => self.session.handle_writable(now),
-            Lie::NotPermitted => self.session.handle_signalled(now, Signalled::NotPermitted),
-            Lie::Read(count) => {
-                self.session.read_space();
-                self.session.handle_read(now, usize::from(count));
-            }
-            Lie::Earlier => self.session.handle_timeout(Time::ZERO),
         }
     }
 }

@@ -10,6 +10,8 @@ mod connecting;
 #[cfg(test)]
 mod deadlines;
 #[cfg(test)]
+mod exits;
+#[cfg(test)]
 mod limits;
 #[cfg(test)]
 mod peer_requests;

@@ -24,7 +24,8 @@ pub(crate) fn find(command: &str, path: &OsStr, directory: Option<&Path>) -> Res
     let directory = directory.unwrap_or(Path::new(""));
     let found =
         if command.contains('/') { directory.join(command) } else { search(command, path, directory)? };
-    if is_text_without_interpreter(&found) {
+    // What may not be executed anyway is told so by the system, whatever is in it.
+    if may_execute(&found) && is_text_without_interpreter(&found) {
         return Err(StartFailure::NotExecutable);
     }
     std::path::absolute(found).map_err(|error| system(&error))

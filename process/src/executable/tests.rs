@@ -1,4 +1,4 @@
-use std::{ffi::OsStr, fs, path::PathBuf, process};
+use std::{ffi::OsStr, fs, os::unix::fs::PermissionsExt, path::PathBuf, process};
 
 use sans_mcp::StartFailure;
 
@@ -11,6 +11,7 @@ fn l02_text_without_an_interpreter_is_refused_before_the_system_sees_it() {
     let command = file.to_str().expect("a path in UTF-8");
     let found = |content: &str| {
         fs::write(&file, content).expect("a temporary file");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o700)).expect("own file");
         find(command, OsStr::new(""), None)
     };
     assert_eq!(found("echo a shell ran this\n"), Err(StartFailure::NotExecutable));

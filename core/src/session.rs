@@ -178,6 +178,8 @@ enum Waiting {
     Listed,
     /// A tool that may be in the catalog once it is fetched anew.
     Tool(Box<Call>),
+    /// Nothing any more: the catalog came, and the call cannot be made.
+    Nothing,
 }
 
 /// An output before its bytes are lent.

@@ -16,6 +16,8 @@ pub(super) struct Tools {
     pub(super) catalog: Arc<Catalog>,
     freshness: Freshness,
     walk: Option<Walk>,
+    /// The request for the first page of the newest walk.
+    first_page: Option<u64>,
 }
 
 /// What the catalog is worth.
@@ -49,6 +51,11 @@ impl Tools {
         }
     }
 
+    /// The request that tells how far the newest walk came.
+    pub(super) fn first_page(&self) -> Option<u64> {
+        self.first_page
+    }
+
     pub(super) fn is_stale(&self) -> bool {
         self.freshness != Freshness::Fresh
     }
@@ -63,6 +70,7 @@ impl<T> Machine<T> {
         let timing = Timing::until(self.now, self.server.settings.timeouts.call);
         let draft = Draft::new(&self.server.settings.limits);
         let request = self.ask_page(None, timing);
+        self.tools.first_page = Some(request);
         self.tools.walk = Some(Walk { request, draft, changed: false });
     }
 
@@ -184,7 +192,7 @@ impl<T> Machine<T> {
                 }
             },
         };
-        entry.stage = Stage::Waiting(Waiting::Listed);
+        entry.stage = Stage::Waiting(Waiting::Nothing);
         let step = self.fail(id, entry, failure, None);
         self.ready.extend(step);
     }

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::{Given, Machine, Owner, Step};
+use super::catalog::size_of;
+use super::{Given, Machine, Owner, Step, Waiting};
 use crate::error::{Circumstances, Delivery, Failure, FailureKind, Hint, Report, WalkFault};
 use crate::link::Abandoned;
 use crate::output::ResultCheck;
 use crate::rpc::{Entry, SettledAs, Stage};
 
-pub(super) type Taken<T> = Entry<Owner<T>, super::Waiting>;
+pub(super) type Taken<T> = Entry<Owner<T>, Waiting>;
 
 impl<T> Machine<T> {
     /// Ends an operation without a result. `None` if it was one of the session's own.
@@ -94,12 +95,14 @@ impl<T> Machine<T> {
             self.renamed.remove(&entry.handle);
         }
         match &entry.stage {
-            Stage::Waiting(waiting) => {
-                if let super::Waiting::Tool(call) = waiting {
-                    self.waiting_bytes = self.waiting_bytes.saturating_sub(super::catalog::size_of(call));
-                }
+            Stage::Waiting(Waiting::Tool(call)) => {
+                self.waiting_bytes = self.waiting_bytes.saturating_sub(size_of(call));
                 Delivery::NotSent
             }
+            Stage::Waiting(Waiting::Nothing) => Delivery::NotSent,
+            // What they share has requests of its own, and those may have left.
+            Stage::Waiting(Waiting::Listed) => self.delivery_of(self.tools.first_page()),
+            Stage::Waiting(Waiting::Connected) => self.delivery_of(self.initialize),
             Stage::Queued(_) => {
                 let delivery = self.link.abandon(id, entry.queued_bytes(), None);
                 let pending = &self.pending;
@@ -110,6 +113,10 @@ impl<T> Machine<T> {
         }
     }
 
+    fn delivery_of(&self, request: Option<u64>) -> Delivery {
+        request.map_or(Delivery::NotSent, |request| self.link.delivery(request))
+    }
+
     fn record(&mut self, id: u64, entry: &Taken<T>, delivery: Delivery, why: Option<Abandoned>) {
         self.diagnostics.forget(id);
         let fate = match (delivery, why) {
@@ -118,7 +125,7 @@ impl<T> Machine<T> {
             (_, None) => SettledAs::Answered,
         };
         self.settled.record(id, fate);
-        if entry.handle != id {
+        if entry.handle != id || entry.is_waiting() {
             self.settled.record(entry.handle, SettledAs::NeverSent);
         }
     }
@@ -198,7 +205,7 @@ impl<T> Machine<T> {
             .pending
             .iter()
             .filter(|(id, entry)| match &entry.stage {
-                Stage::Waiting(waiting) => matches!(waiting, super::Waiting::Tool(_)),
+                Stage::Waiting(waiting) => matches!(waiting, Waiting::Tool(_)),
                 Stage::Queued(_) => true,
                 Stage::Encoded => self.link.delivery(*id) == Delivery::NotSent,
             })

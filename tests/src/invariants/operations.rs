@@ -138,7 +138,8 @@ impl Operations {
                 format!("{handle} was not cancelled by the host")
             }),
             FailureKind::StdinClosed | FailureKind::UnknownTool | FailureKind::InvalidArguments(_) => {
-                ensure(failure.delivery() == Delivery::NotSent, Rule::Delivery, || {
+                let is_own = ended.asked != Asked::Waiting;
+                ensure(!is_own || failure.delivery() == Delivery::NotSent, Rule::Delivery, || {
                     format!("{handle} failed before it was written, as {:?}", failure.delivery())
                 })
             }

@@ -7,7 +7,7 @@ use sans_mcp::error::{Failure, FailureKind};
 use serde_json::{Map, Value};
 
 use super::operations::Operation;
-use super::{Checked, Rule, Violation, ensure, violated};
+use super::{Asked, Checked, Rule, Violation, ensure, violated};
 
 /// One line to the server, of which a byte left.
 #[derive(Clone, Debug)]
@@ -188,6 +188,19 @@ impl Wire {
         self.closed
     }
 
+    /// What waits for a request that it shares with others is told how far that one came.
+    fn settled_shared(&self, ended: &Operation, told: Delivery) -> Checked {
+        let is_shared = |method: &str| method == "initialize" || method == "tools/list";
+        let begun = self.begun.iter().filter(|(_, method)| is_shared(method)).map(|(id, _)| id);
+        let mut seen: Vec<Delivery> = begun
+            .map(|id| if self.whole.contains(id) { Delivery::Sent } else { Delivery::Partial })
+            .collect();
+        seen.push(Delivery::NotSent);
+        ensure(seen.contains(&told), Rule::Delivery, || {
+            format!("{} is told as {told:?}, what it waited for was one of {seen:?}", ended.handle)
+        })
+    }
+
     /// An operation ended without a result.
     pub(super) fn settled(&mut self, ended: &Operation, failure: &Failure) -> Checked {
         let begun = ended.wire.filter(|id| self.begun.contains_key(id));
@@ -197,6 +210,9 @@ impl Wire {
             Some(_) => Delivery::Partial,
         };
         let told = failure.delivery();
+        if ended.asked == Asked::Waiting {
+            return self.settled_shared(ended, told);
+        }
         ensure(told == seen, Rule::Delivery, || {
             format!("{} is told as {told:?}, it is {seen:?}", ended.handle)
         })?;

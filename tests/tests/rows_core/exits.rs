@@ -128,3 +128,20 @@ fn l16_nothing_is_replayed_when_the_input_is_closed_under_calls() {
     runner.run_for(ms(1_000));
     assert_eq!(runner.sent("tools/call"), 1);
 }
+
+#[test]
+fn l16_a_listing_says_how_far_the_request_came_that_it_waits_for() {
+    let mut runner = connected(Scripted::on(|said, agenda| {
+        if said.method == "ping" {
+            agenda.exit(ms(10), Exit::Code(0));
+        }
+        said.method == "tools/list" || said.method == "ping"
+    }));
+    let listing = runner.list().unwrap();
+    runner.settle();
+    let ping = runner.ping(None).unwrap();
+    runner.run_until(Runner::is_closed);
+    for token in [listing, ping] {
+        assert_eq!(runner.outcome(token).unwrap().failure().unwrap().delivery(), Delivery::Sent);
+    }
+}

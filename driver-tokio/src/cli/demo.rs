@@ -23,7 +23,7 @@ use crate::{Client, ConnectError};
 use files::Files;
 use scene::{Scene, answer, mebibytes, millis};
 
-const INTRODUCTION: &str = "What happens in situations that break clients, measured just now, with a naive client beside this one.\n";
+const INTRODUCTION: &str = "A conversation with a tool server, and what happens in situations that break clients: measured just now, with a naive\nclient beside this one.\n";
 /// How long a naive reader gets for what this client does in a few milliseconds.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// How long a parent that never reads stderr gets, and a reader that waits for the end of a line.
@@ -62,6 +62,7 @@ impl<'a> Stage<'a> {
 
     async fn play(&self) -> Result<(), Status> {
         self.console.result(INTRODUCTION.to_owned()).await?;
+        self.show(self.conversation().await?).await?;
         self.show(self.split_answer().await?).await?;
         self.show(self.log_lines().await?).await?;
         self.show(self.two_kinds_of_error().await?).await?;
@@ -74,6 +75,22 @@ impl<'a> Stage<'a> {
 
     async fn show(&self, scene: Scene) -> Result<(), Status> {
         self.console.result(scene.into_text()).await
+    }
+
+    async fn conversation(&self) -> Result<Scene, Status> {
+        let mut scene = Scene::new("A conversation in which nothing goes wrong");
+        let began = Instant::now();
+        let client = self.connect(&[]).await?;
+        let (info, version) = (client.server_info(), client.version());
+        let server = info.map(|info| format!("{} {}", info.name, info.version)).unwrap_or_default();
+        let version = version.map(|version| version.as_str()).unwrap_or_default();
+        scene.line("connect", format!("{server}, protocol {version}, after {}", millis(began.elapsed())));
+        let names: Vec<String> = client.tools().tools().map(|tool| tool.name().to_owned()).collect();
+        scene.line("list tools", names.join(", "));
+        let outcome = client.call_tool("echo", json!({ "value": "hello" })).await;
+        scene.line("call echo value=hello", answer(&outcome));
+        scene.line("close", &*client.close().await);
+        Ok(scene)
     }
 
     async fn split_answer(&self) -> Result<Scene, Status> {

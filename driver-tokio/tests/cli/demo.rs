@@ -43,6 +43,9 @@ fn s04_the_demonstration_shows_every_situation_and_leaves_nothing() {
         assert!(found.len() == 1 && found[0].starts_with(begins), "{scene}, {who}: {found:?} in {stdout}");
         found[0].to_owned()
     };
+    one("A conversation in which", "connect", "fixture-server 0.1.0, protocol 2025-11-25, after ");
+    one("A conversation in which", "call echo value=hello", "`hello`");
+    assert!(one("A conversation in which", "close", "").ends_with("exit code 0; no process left"));
     let naive = one("An answer in two writes", "parses each chunk", "2 chunks in ");
     assert!(naive.contains("no message; the parser: EOF while parsing"), "{naive}");
     one("An answer in two writes", "sans-mcp", "`one whole answer`, after ");

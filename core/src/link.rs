@@ -125,11 +125,14 @@ impl Link {
     }
 
     /// Gives request `id` up, whose parameters, if they are still waiting, take `bytes`. Returns how far it had come. If any of it
-    /// left, a cancel notice follows it, unless `silent`.
+    /// left, a cancel notice follows it where `why` says what to give as the reason.
     pub(crate) fn abandon(&mut self, id: u64, waiting: Option<usize>, why: Option<Abandoned>) -> Delivery {
         if let Some(bytes) = waiting {
-            self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
-            self.dead += 1;
+            // A closed input has emptied the queue already.
+            if self.input != Input::Closed {
+                self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
+                self.dead += 1;
+            }
             return Delivery::NotSent;
         }
         let delivery = self.commit.delivery(id);

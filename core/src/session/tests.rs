@@ -62,3 +62,50 @@ fn l07_what_the_last_accepted_call_needs_still_has_ids_that_every_peer_can_echo(
     assert!(drain(&mut session).contains(&page));
     const { assert!(LAST_ID + 2 * (1 << 24) <= id::MAX) };
 }
+
+/// L17: what failed when the input closed is no reason for a shutdown to wait.
+#[test]
+fn l17_a_shutdown_after_a_closed_input_does_not_wait_for_what_has_failed() {
+    let mut session = ready();
+    session.handle_written(Time::ZERO, 0);
+    session.ping(Time::ZERO, None, 1).unwrap();
+    session.handle_stdin_closed(Time::ZERO);
+    drain(&mut session);
+    session.shutdown(Time::ZERO, Duration::from_secs(60));
+    drain(&mut session);
+    assert_eq!(session.machine.phase, Phase::Leaving);
+}
+
+/// W05, W08: a log line in brackets is no batch.
+#[test]
+fn w08_only_an_array_of_objects_is_a_batch() {
+    let mut session = ready();
+    session.handle_stdout(Time::ZERO, b"[INFO] server is up\n[1,2]\n[]\n [ {\"jsonrpc\":\"2.0\"} ]\n");
+    drain(&mut session);
+    let counters = session.counters();
+    assert_eq!((counters.batches, counters.noise_lines), (1, 3));
+}
+
+/// L27: a flood of other notifications does not hide that the list has changed.
+#[test]
+fn l27_a_flood_does_not_hide_that_the_list_has_changed() {
+    let mut session = ready();
+    session.list_tools(Time::ZERO, 1).unwrap();
+    drain(&mut session);
+    session.handle_stdout(Time::ZERO, b"{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"tools\":[]}}\n");
+    drain(&mut session);
+    assert!(!session.catalog_is_stale());
+    let log = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n".repeat(1_000);
+    for _ in 0..30 {
+        let mut rest = log.as_bytes();
+        while !rest.is_empty() {
+            let taken = session.handle_stdout(Time::ZERO, rest);
+            rest = &rest[taken..];
+            drain(&mut session);
+        }
+    }
+    session.handle_stdout(Time::ZERO, b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n");
+    drain(&mut session);
+    assert!(session.catalog_is_stale());
+    assert!(session.counters().dropped_notifications > 5_000);
+}

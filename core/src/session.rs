@@ -132,6 +132,8 @@ struct Machine<T> {
     link: Link,
     ready: VecDeque<Step<T>>,
 
+    /// From the first connect until those who wait for it are told, the listing included.
+    connecting: bool,
     initialize: Option<u64>,
     peer: Option<Peer>,
     tools: Tools,
@@ -244,6 +246,7 @@ impl<T> Session<T> {
             waiting_bytes: 0,
             link: Link::new(limits.replies),
             ready: VecDeque::new(),
+            connecting: false,
             initialize: None,
             peer: None,
             tools: Tools::default(),

@@ -13,6 +13,8 @@ use crate::time::Time;
 pub(crate) struct Pending<O, W> {
     entries: BTreeMap<u64, Entry<O, W>>,
     deadlines: BTreeSet<(Time, u64)>,
+    /// Entries that have no request of their own.
+    waiting: BTreeSet<u64>,
 }
 
 #[derive(Debug)]
@@ -89,7 +91,7 @@ impl<O, W> Entry<O, W> {
 
 impl<O, W> Pending<O, W> {
     pub(crate) fn new() -> Pending<O, W> {
-        Pending { entries: BTreeMap::new(), deadlines: BTreeSet::new() }
+        Pending { entries: BTreeMap::new(), deadlines: BTreeSet::new(), waiting: BTreeSet::new() }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -105,6 +107,9 @@ impl<O, W> Pending<O, W> {
         if let Some(deadline) = entry.timing.deadline {
             self.deadlines.insert((deadline, id));
         }
+        if entry.is_waiting() {
+            self.waiting.insert(id);
+        }
         self.entries.insert(id, entry);
     }
 
@@ -113,6 +118,9 @@ impl<O, W> Pending<O, W> {
         let entry = self.entries.remove(&id)?;
         if let Some(deadline) = entry.timing.deadline {
             self.deadlines.remove(&(deadline, id));
+        }
+        if entry.is_waiting() {
+            self.waiting.remove(&id);
         }
         Some(entry)
     }
@@ -140,7 +148,7 @@ impl<O, W> Pending<O, W> {
         self.entries.get(&id)
     }
 
-    /// For what has no part in the indexes: owner, stage.
+    /// For what has no part in the indexes: the owner, and the stage of a request.
     pub(crate) fn get_mut(&mut self, id: u64) -> Option<&mut Entry<O, W>> {
         self.entries.get_mut(&id)
     }
@@ -154,6 +162,14 @@ impl<O, W> Pending<O, W> {
         entry.timing.deadline = Some(new);
         self.deadlines.remove(&(old, id));
         self.deadlines.insert((new, id));
+    }
+
+    /// Entries that have no request of their own, oldest first.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (u64, &W)> {
+        self.waiting.iter().filter_map(|id| match &self.entries.get(id)?.stage {
+            Stage::Waiting(waiting) => Some((*id, waiting)),
+            Stage::Queued(_) | Stage::Encoded => None,
+        })
     }
 
     /// Ids and entries, oldest first.

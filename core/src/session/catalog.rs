@@ -1,6 +1,7 @@
 //! The tools of the server: walked page by page, replaced as a whole, marked stale by the server (rows L24, L33).
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::{Given, Machine, Owner, Waiting};
@@ -18,6 +19,8 @@ pub(super) struct Tools {
     walk: Option<Walk>,
     /// The request for the first page of the newest walk.
     first_page: Option<u64>,
+    /// Calls whose catalog is there and which are to be made, one a step, since each may have a schema to check.
+    resuming: VecDeque<u64>,
 }
 
 /// What the catalog is worth.
@@ -54,6 +57,11 @@ impl Tools {
     /// The request that tells how far the newest walk came.
     pub(super) fn first_page(&self) -> Option<u64> {
         self.first_page
+    }
+
+    /// Whether calls wait to be made whose catalog is there.
+    pub(super) fn is_resuming(&self) -> bool {
+        !self.resuming.is_empty()
     }
 
     pub(super) fn is_stale(&self) -> bool {
@@ -126,9 +134,7 @@ impl<T> Machine<T> {
             }
         }
         self.finish_connecting();
-        for id in self.waiting(|waiting| matches!(waiting, Waiting::Tool(_))) {
-            self.resume_call(id);
-        }
+        self.tools.resuming = self.waiting(|waiting| matches!(waiting, Waiting::Tool(_))).into();
     }
 
     /// The walk ended without a catalog: the old one stays, and those who waited for a new one are told why.
@@ -149,8 +155,19 @@ impl<T> Machine<T> {
         }
     }
 
-    /// The catalog that a call waited for is there.
+    /// Makes the next call that waited for the catalog, if there is one.
+    pub(super) fn resume_next(&mut self) -> bool {
+        match self.tools.resuming.pop_front() {
+            Some(id) => {
+                self.resume_call(id);
+                true
+            }
+            None => false,
+        }
+    }
+
     fn resume_call(&mut self, id: u64) {
+        // It may have ended meanwhile.
         let Some(mut entry) = self.pending.take(id) else { return };
         let call = match std::mem::replace(&mut entry.stage, Stage::Encoded) {
             Stage::Waiting(Waiting::Tool(call)) => call,
@@ -201,7 +218,7 @@ impl<T> Machine<T> {
     pub(super) fn drop_idle_walk(&mut self) {
         let Some(walk) = &self.tools.walk else { return };
         let request = walk.request;
-        if self.waiting(|_| true).is_empty() {
+        if self.pending.waiting().next().is_none() {
             self.tools.walk = None;
             if let Some(entry) = self.pending.take(request) {
                 self.fail(request, entry, FailureKind::Cancelled(Box::default()), Some(Abandoned::Cancelled));
@@ -211,11 +228,7 @@ impl<T> Machine<T> {
 
     /// Entries that wait for something of this kind, oldest first.
     pub(super) fn waiting(&self, which: impl Fn(&Waiting) -> bool) -> Vec<u64> {
-        let waits = self.pending.iter().filter(|(_, entry)| match &entry.stage {
-            Stage::Waiting(waiting) => which(waiting),
-            _ => false,
-        });
-        waits.map(|(id, _)| id).collect()
+        self.pending.waiting().filter(|(_, waiting)| which(waiting)).map(|(id, _)| id).collect()
     }
 }
 

@@ -48,8 +48,11 @@ impl<T> Session<T> {
         let endless = Timing::until(self.machine.now, None);
         let handle = self.machine.wait_for(token, "connect", Waiting::Connected, endless);
         match self.machine.phase {
-            Phase::New => self.machine.event(Event::Connect),
-            Phase::Ready if !self.machine.is_connecting() => self.machine.finish_connecting(),
+            Phase::New => {
+                self.machine.connecting = true;
+                self.machine.event(Event::Connect);
+            }
+            Phase::Ready if !self.machine.connecting => self.machine.finish_connecting(),
             _ => {}
         }
         Ok(handle)
@@ -287,12 +290,6 @@ impl<T> Machine<T> {
         let id = self.issue_id();
         self.pending.insert(id, Entry { owner: Owner::Caller(caller), handle: id, method, timing, stage });
         id
-    }
-
-    /// Whether the connect itself is still under way, its listing included.
-    fn is_connecting(&self) -> bool {
-        // The one that was just added waits too.
-        self.waiting(|waiting| matches!(waiting, Waiting::Connected)).len() > 1
     }
 
     fn cancel(&mut self, handle: u64, reason: &str) -> bool {

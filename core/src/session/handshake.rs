@@ -238,6 +238,7 @@ impl<T> Machine<T> {
 
     /// Connecting is over: everyone who waited for it is told.
     pub(super) fn finish_connecting(&mut self) {
+        self.connecting = false;
         for id in self.waiting(|waiting| matches!(waiting, Waiting::Connected)) {
             if let Some(entry) = self.pending.take(id) {
                 let step = self.succeed(id, entry, super::Given::Connected);

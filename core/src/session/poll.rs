@@ -11,6 +11,9 @@ use crate::output::{Answer, Completion, Lent, Notification, Output, PeerRequest,
 use crate::rpc::Stage;
 use crate::time::Time;
 
+/// Calls that are made in one poll once the catalog they waited for is there: each may have a schema to check.
+const RESUMED: usize = 16;
+
 impl<T> Session<T> {
     /// What to do or to know next. Poll until [`Output::Wait`] or [`Output::Closed`].
     ///
@@ -26,6 +29,7 @@ impl<T> Session<T> {
     }
 
     fn step(&mut self) -> Step<T> {
+        let mut resumed = 0;
         loop {
             if let Some(step) = self.machine.ready.pop_front() {
                 if self.machine.is_void(&step) {
@@ -58,6 +62,10 @@ impl<T> Session<T> {
             if self.machine.phase == Phase::Closed {
                 self.machine.make_end();
                 return Step::Closed;
+            }
+            if resumed < RESUMED && self.machine.resume_next() {
+                resumed += 1;
+                continue;
             }
             let (until, why) = self.machine.next_wait();
             return Step::Wait { until, why };
@@ -205,6 +213,9 @@ impl<T> Machine<T> {
             Phase::Losing => Why::Loss,
             _ => Why::Ladder,
         };
+        if self.tools.is_resuming() {
+            return (Some(self.soon()), Why::Call);
+        }
         let next = [
             self.pending.next_deadline().map(|at| (at, Why::Call)),
             self.peer_requests.next_deadline().map(|at| (at, Why::PeerRequest)),

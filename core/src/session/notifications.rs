@@ -12,6 +12,10 @@ use crate::wire::id;
 
 impl<T> Machine<T> {
     pub(super) fn on_notification(&mut self, text: &str, method: &str, params: Option<Range<usize>>) {
+        // What costs nothing and must not be lost is done before the rate is looked at.
+        if method == "notifications/tools/list_changed" && self.negotiated(method).is_some() {
+            self.tools.changed();
+        }
         let size = method.len() + params.as_ref().map_or(0, Range::len);
         if !self.notifications.admit(self.now, size) {
             self.counters.dropped_notifications += 1;
@@ -29,9 +33,6 @@ impl<T> Machine<T> {
             _ => match self.negotiated(method) {
                 Some(method) => {
                     self.counters.notifications += 1;
-                    if method == "notifications/tools/list_changed" {
-                        self.tools.changed();
-                    }
                     self.ready.push_back(Step::Notification { method, params });
                 }
                 None => {

@@ -31,8 +31,6 @@ impl<T> Session<T> {
 
     fn read_line(&mut self) -> bool {
         let Some(framed) = self.lines.next() else {
-            self.machine.counters.discarded_bytes =
-                self.machine.counters.discarded_bytes.max(self.lines.discarded());
             if self.machine.output_ended {
                 self.machine.end_noise();
             }
@@ -120,12 +118,11 @@ impl<T> Machine<T> {
         self.server.settings.conduct == Conduct::Strict
     }
 
+    /// A line that begins like an array: a batch where there are none, or a log line such as `[INFO] up`.
     fn on_array(&mut self, text: &str) {
-        self.counters.batches += 1;
-        if self.is_strict() {
-            self.counters.noise_lines += 1;
-            self.fault(Cause::Peer(PeerFault::Noise));
-        } else if text.trim_ascii_start().starts_with("[{") {
+        let inside = text.trim_ascii_start().strip_prefix('[').unwrap_or_default();
+        if inside.trim_ascii_start().starts_with('{') && !self.is_strict() {
+            self.counters.batches += 1;
             self.diagnose(DiagnosticKind::Batch);
         } else {
             self.on_noise(text.as_bytes());

@@ -76,6 +76,7 @@ impl<T> Session<T> {
             queued_bytes: machine.link.queued_bytes() + machine.waiting_bytes,
             reply_bytes: machine.link.replies.bytes(),
             peer_requests: machine.peer_requests.len(),
+            discarded_bytes: machine.counters.discarded_bytes + self.lines.discarded(),
             stderr_bytes: machine.stderr.bytes_seen(),
             stderr_truncated: machine.stderr.truncated(),
             ..machine.counters.clone()

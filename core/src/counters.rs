@@ -57,7 +57,7 @@ pub struct Counters {
     pub ignored_notifications: u64,
     /// Notifications over the rate.
     pub dropped_notifications: u64,
-    /// Requests of the server that were answered by the session itself or refused.
+    /// Requests of the server that were refused.
     pub refused_requests: u64,
     /// Pings of the server.
     pub pings: u64,

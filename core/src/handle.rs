@@ -4,7 +4,9 @@ use std::fmt;
 
 /// Names one accepted operation of this session: a call, a request, a listing, a connect.
 ///
-/// Handles only grow and are never used twice (row L07). For a single request the handle is also its id on the wire.
+/// Handles only grow and are never used twice (row L07). A request that is sent at once has its handle as its id on the wire. A
+/// connect or a listing has requests of its own under other ids, and a call that had to wait for a catalog goes out under a
+/// later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle(pub(crate) u64);
 

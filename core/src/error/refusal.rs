@@ -92,9 +92,6 @@ pub enum Refusal {
     /// Ids below 2^53 are used up.
     #[error("request ids are used up: start a new session")]
     IdsExhausted,
-    /// The caller had cancelled before.
-    #[error("cancelled before it was sent")]
-    Cancelled,
     /// The request of the server is not open any more: answered, cancelled or past its deadline.
     #[error("the server's request is not open any more")]
     NotOpen,
@@ -118,7 +115,6 @@ impl Refusal {
             Refusal::ReservedMethod(_) | Refusal::ReservedKey(_) => Code::RESERVED,
             Refusal::StdinClosed => Code::STDIN_CLOSED,
             Refusal::IdsExhausted => Code::IDS_EXHAUSTED,
-            Refusal::Cancelled => Code::ABORTED,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::error::{InvalidResponse, RemoteError, WalkFault};
+use crate::error::{RemoteError, WalkFault};
 
 /// Something odd that was seen. Of each kind the first 32 are given out and then each whose count is a power of two,
 /// so a flood stays readable.
@@ -49,9 +49,6 @@ pub enum DiagnosticKind {
     /// A batch, where the negotiated version has none (row W08).
     #[error("a batch, which the negotiated version does not have")]
     Batch,
-    /// A malformed response that names no open call.
-    #[error("a malformed response that names no open call: {0}")]
-    Malformed(InvalidResponse),
     /// An answer to a call that timed out or was cancelled.
     #[error("a late answer to request {0}")]
     Late(u64),
@@ -112,22 +109,21 @@ impl DiagnosticKind {
             DiagnosticKind::MultiLineJson { .. } => 1,
             DiagnosticKind::LongLine(_) => 2,
             DiagnosticKind::Batch => 3,
-            DiagnosticKind::Malformed(_) => 4,
-            DiagnosticKind::Late(_) => 5,
-            DiagnosticKind::Duplicate(_) => 6,
-            DiagnosticKind::Stale(_) => 7,
-            DiagnosticKind::UnknownId(_) => 8,
-            DiagnosticKind::NearMiss(_) => 9,
-            DiagnosticKind::Uncorrelated(_) => 10,
-            DiagnosticKind::BadRequest(_) => 11,
-            DiagnosticKind::RefusedRequest(_) => 12,
-            DiagnosticKind::IgnoredNotification(_) => 13,
-            DiagnosticKind::NotificationFlood => 14,
-            DiagnosticKind::OddCapability(_) => 15,
-            DiagnosticKind::ToolSetAside { .. } => 16,
-            DiagnosticKind::IncompleteCatalog(_) => 17,
-            DiagnosticKind::ListFailed(_) => 18,
-            DiagnosticKind::StderrDropped => 19,
+            DiagnosticKind::Late(_) => 4,
+            DiagnosticKind::Duplicate(_) => 5,
+            DiagnosticKind::Stale(_) => 6,
+            DiagnosticKind::UnknownId(_) => 7,
+            DiagnosticKind::NearMiss(_) => 8,
+            DiagnosticKind::Uncorrelated(_) => 9,
+            DiagnosticKind::BadRequest(_) => 10,
+            DiagnosticKind::RefusedRequest(_) => 11,
+            DiagnosticKind::IgnoredNotification(_) => 12,
+            DiagnosticKind::NotificationFlood => 13,
+            DiagnosticKind::OddCapability(_) => 14,
+            DiagnosticKind::ToolSetAside { .. } => 15,
+            DiagnosticKind::IncompleteCatalog(_) => 16,
+            DiagnosticKind::ListFailed(_) => 17,
+            DiagnosticKind::StderrDropped => 18,
         }
     }
 }

@@ -54,9 +54,6 @@ pub struct Server {
     /// What happens to the server's standard error output (row L22).
     #[serde(default)]
     pub stderr: StderrMode,
-    /// Which processes a close ends (row L17).
-    #[serde(default)]
-    pub descendants: Descendants,
     /// How the session behaves.
     #[serde(default)]
     pub settings: Settings,
@@ -79,7 +76,6 @@ impl Server {
             secrets: Vec::new(),
             allow_shell: false,
             stderr: StderrMode::default(),
-            descendants: Descendants::default(),
             settings: Settings::default(),
         }
     }
@@ -147,13 +143,6 @@ impl Server {
         self
     }
 
-    /// Sets which processes a close ends.
-    #[must_use]
-    pub fn descendants(mut self, descendants: Descendants) -> Server {
-        self.descendants = descendants;
-        self
-    }
-
     /// Sets how the session behaves.
     #[must_use]
     pub fn settings(mut self, settings: Settings) -> Server {
@@ -176,18 +165,6 @@ pub enum StderrMode {
     Inherit,
     /// It goes nowhere; no tail is kept.
     Discard,
-}
-
-/// Which processes a close ends, besides the server's process group.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Descendants {
-    /// On Linux also those that left the group.
-    #[default]
-    All,
-    /// Only the group, for servers that start daemons which are to live on.
-    Group,
 }
 
 /// Reads an object into pairs, so that their order stays and a name that stands there twice is seen.

@@ -10,7 +10,7 @@ mod catalog;
 mod definition;
 mod meta;
 mod options;
-mod raw;
+pub(crate) mod raw;
 mod request;
 mod result;
 mod schema;

@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use crate::config::Capabilities;
 use crate::session::PeerReply;
+use crate::tool::raw;
 
 /// An answer for each method that the host is willing to answer (row L26).
 ///
@@ -60,8 +61,9 @@ impl Answers {
     /// A method that no server may ask for, or text that is no JSON object.
     pub fn set(&mut self, method: &str, json: &str) -> Result<(), BadAnswer> {
         let method = METHODS.into_iter().find(|known| *known == method).ok_or(BadAnswer::Method)?;
-        serde_json::from_str::<serde::de::IgnoredAny>(json)
-            .map_err(|error| BadAnswer::NotJson { at: error.column() })?;
+        if let Some(at) = raw::fault(json) {
+            return Err(BadAnswer::NotJson { at });
+        }
         let json = json.trim_ascii();
         if !json.starts_with('{') {
             return Err(BadAnswer::NotAnObject);

@@ -44,7 +44,8 @@ pub struct Builder {
 
 impl Builder {
     pub(crate) fn new(server: Server) -> Builder {
-        Builder { server, handlers: Handlers::default(), subscribers: Subscribers::default() }
+        let subscribers = Subscribers::new(server.settings.limits.events);
+        Builder { server, handlers: Handlers::default(), subscribers }
     }
 
     /// Answers `roots/list`.

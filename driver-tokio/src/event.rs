@@ -57,8 +57,6 @@ impl Notification {
 pub struct Events(Arc<Queue>);
 
 impl Events {
-    /// 1,024: events that wait to be read.
-    pub const LIMIT: usize = 1_024;
     /// 8 MiB: their size; one event more may be waiting, whatever its size.
     pub const BYTES: usize = 8 << 20;
 
@@ -97,23 +95,33 @@ impl Drop for Events {
 }
 
 /// Everybody who reads events.
-#[derive(Debug, Default)]
-pub(crate) struct Subscribers(Vec<Arc<Queue>>);
+#[derive(Debug)]
+pub(crate) struct Subscribers {
+    queues: Vec<Arc<Queue>>,
+    /// [`Limits::events`](sans_mcp::Limits).
+    limit: usize,
+}
 
 impl Subscribers {
+    /// Each may keep `limit` events that wait to be read.
+    pub(crate) fn new(limit: usize) -> Subscribers {
+        Subscribers { queues: Vec::new(), limit }
+    }
+
     pub(crate) fn add(&mut self) -> Events {
         let queue = Arc::new(Queue::default());
-        self.0.push(queue.clone());
+        queue.lock().limit = self.limit;
+        self.queues.push(queue.clone());
         Events(queue)
     }
 
     /// Adds an event to every queue; it is not even made if there is none.
     pub(crate) fn publish(&mut self, woken: &mut Vec<Waker>, event: impl FnOnce() -> Event) {
-        if self.0.is_empty() {
+        if self.queues.is_empty() {
             return;
         }
         let event = event();
-        self.0.retain(|queue| {
+        self.queues.retain(|queue| {
             let mut queue = queue.lock();
             queue.push(event.clone());
             woken.extend(queue.waker.take());
@@ -123,7 +131,7 @@ impl Subscribers {
 
     /// The last event.
     pub(crate) fn finish(&mut self, woken: &mut Vec<Waker>, end: &Arc<End>) {
-        for queue in std::mem::take(&mut self.0) {
+        for queue in std::mem::take(&mut self.queues) {
             let mut queue = queue.lock();
             if !queue.finished {
                 queue.events.push_back(Event::Closed(end.clone()));
@@ -140,6 +148,7 @@ struct Queue(Mutex<Contents>);
 #[derive(Debug, Default)]
 struct Contents {
     events: VecDeque<Event>,
+    limit: usize,
     bytes: usize,
     waker: Option<Waker>,
     /// Nothing more comes, or nobody reads.
@@ -157,7 +166,7 @@ impl Contents {
         if self.finished {
             return;
         }
-        if self.events.len() < Events::LIMIT && self.bytes < Events::BYTES {
+        if self.events.len() < self.limit && self.bytes < Events::BYTES {
             self.bytes += size(&event);
             self.events.push_back(event);
         } else if let Some(Event::Dropped(count)) = self.events.back_mut() {
@@ -181,6 +190,8 @@ fn size(event: &Event) -> usize {
 mod tests {
     use super::*;
 
+    const LIMIT: usize = 100;
+
     fn poll(events: &mut Events) -> Poll<Option<Event>> {
         events.poll_next(&mut Context::from_waker(Waker::noop()))
     }
@@ -191,12 +202,12 @@ mod tests {
 
     #[test]
     fn l32_a_full_queue_drops_and_says_where_and_how_many() {
-        let mut subscribers = Subscribers::default();
+        let mut subscribers = Subscribers::new(LIMIT);
         let mut events = subscribers.add();
-        for _ in 0..Events::LIMIT + 7 {
+        for _ in 0..LIMIT + 7 {
             subscribers.publish(&mut Vec::new(), || Event::State(State::Ready));
         }
-        for _ in 0..Events::LIMIT {
+        for _ in 0..LIMIT {
             assert!(matches!(poll(&mut events), Poll::Ready(Some(Event::State(State::Ready)))));
         }
         assert!(matches!(poll(&mut events), Poll::Ready(Some(Event::Dropped(7)))));
@@ -205,7 +216,7 @@ mod tests {
 
     #[test]
     fn l32_a_queue_is_bounded_in_bytes_and_takes_events_again_once_read() {
-        let mut subscribers = Subscribers::default();
+        let mut subscribers = Subscribers::new(LIMIT);
         let mut events = subscribers.add();
         for _ in 0..3 {
             subscribers.publish(&mut Vec::new(), || notification(Events::BYTES));
@@ -218,7 +229,7 @@ mod tests {
 
     #[test]
     fn l32_without_a_reader_no_event_is_made() {
-        let mut subscribers = Subscribers::default();
+        let mut subscribers = Subscribers::new(LIMIT);
         drop(subscribers.add());
         subscribers.publish(&mut Vec::new(), || Event::State(State::Ready));
         subscribers.publish(&mut Vec::new(), || panic!("it was made for nobody"));

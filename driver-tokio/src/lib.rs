@@ -74,9 +74,11 @@ pub use progress::Progress;
 pub use reply::ToolReply;
 pub use request::RequestCall;
 
+/// The machine that this crate drives, for what is not named here.
+pub use sans_mcp;
 pub use sans_mcp::{
     Call, Capabilities, Catalog, Cause, ClientInfo, Code, Conduct, ConfigError, Content, Counters, Delivery,
-    Descendants, Diagnostic, DiagnosticKind, End, Environment, Exit, Failure, FailureKind, IdMatching,
-    Limits, Payload, Refusal, RemoteError, Request, Secret, Server, ServerCapabilities, ServerInfo, Settings,
-    State, StderrMode, Tail, Timeouts, Tool, ToolResult, Tree, Utf8, Version,
+    Diagnostic, DiagnosticKind, End, Environment, Exit, Failure, FailureKind, IdMatching, Limits, Payload,
+    Refusal, RemoteError, Request, Secret, Server, ServerCapabilities, ServerInfo, Settings, State,
+    StderrMode, Tail, Timeouts, Tool, ToolResult, Tree, Utf8, Version,
 };

@@ -125,8 +125,11 @@ impl<A: Ask> Asking<A> {
         if matches!(self.stage, Stage::New(_)) {
             self.start();
         }
-        let Stage::Accepted { operation, span } = &mut self.stage else {
-            return Poll::Ready(Err(self.refused()));
+        let (operation, span) = match &mut self.stage {
+            Stage::Accepted { operation, span } => (operation, span),
+            // It gave its result before: there is nothing more to come.
+            Stage::Done => return Poll::Pending,
+            Stage::New(_) | Stage::Refused(_) => return Poll::Ready(Err(self.refused())),
         };
         let on_progress = &mut self.on_progress;
         let settled = ready!(operation.poll(cx, |raw| {
@@ -156,8 +159,7 @@ impl<A: Ask> Asking<A> {
     fn refused(&mut self) -> CallError {
         let refusal = match mem::replace(&mut self.stage, Stage::Done) {
             Stage::Refused(refusal) => refusal,
-            // Polled once more after it gave its result.
-            _ => Refusal::NotOpen,
+            Stage::New(_) | Stage::Accepted { .. } | Stage::Done => Refusal::NotOpen,
         };
         let shared = self.alive.shared();
         tracing::debug!(

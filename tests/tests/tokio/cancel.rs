@@ -6,7 +6,7 @@ use sans_mcp::Code;
 use sans_mcp_tokio::Client;
 use serde_json::json;
 
-use crate::support::{Scratch, assert_closes, assert_idle, fixture, on_both, until};
+use crate::support::{Scratch, assert_closes, assert_idle, fixture, on_both, until, until_stats};
 
 /// C093: one notice for each call that was given up, none for calls that finished.
 #[test]
@@ -56,10 +56,7 @@ fn l12_a_storm_of_given_up_calls_leaves_nothing() {
         }
         client.ping().await.unwrap();
         assert_idle(&client);
-        let mut stats = String::new();
-        while !stats.contains("\"pending\":0") {
-            stats = client.call_tool("stats", json!({})).await.unwrap().text().into_owned();
-        }
+        until_stats(&client, "\"pending\":0").await;
         assert_closes(client).await;
     });
 }

@@ -6,7 +6,7 @@ use sans_mcp::{Call, Code, Delivery, Exit, State};
 use sans_mcp_tokio::Client;
 use serde_json::json;
 
-use crate::support::{assert_closes, assert_idle, fixture, is_alive, on_both};
+use crate::support::{assert_closes, assert_idle, fixture, is_alive, on_both, until, until_stats};
 
 #[test]
 fn l01_connect_list_call_close() {
@@ -104,15 +104,10 @@ fn l12_a_dropped_call_is_cancelled_in_the_server() {
     on_both(|| async {
         let client = Client::connect(fixture(&[])).await.unwrap();
         let call = tokio::spawn(client.call_tool("never", json!({})));
-        let mut stats = String::new();
-        while !stats.contains("\"pending\":1") {
-            stats = client.call_tool("stats", json!({})).await.unwrap().text().into_owned();
-        }
+        until_stats(&client, "\"pending\":1").await;
         call.abort();
         assert!(call.await.unwrap_err().is_cancelled());
-        while !stats.contains("\"cancel_hits\":1") {
-            stats = client.call_tool("stats", json!({})).await.unwrap().text().into_owned();
-        }
+        let stats = until_stats(&client, "\"cancel_hits\":1").await;
         assert!(stats.contains("\"pending\":0"), "{stats}");
         assert_eq!(client.counters().cancelled, 1);
         assert_idle(&client);
@@ -126,9 +121,7 @@ fn l15_an_exit_ends_every_call_at_once_with_code_and_stderr() {
         let client = Client::connect(fixture(&["--stderr-text", "FATAL: out of paper"])).await.unwrap();
         let pid = client.process_id().unwrap();
         let waiting: Vec<_> = (0..4).map(|_| tokio::spawn(client.call_tool("never", json!({})))).collect();
-        while client.counters().pending < 4 {
-            tokio::task::yield_now().await;
-        }
+        until("all four were accepted", || client.counters().pending == 4).await;
         let exit = client.call_tool("exit", json!({ "code": 7 })).await.unwrap_err();
         let mut failures = vec![exit];
         for call in waiting {

@@ -142,15 +142,19 @@ fn l05_connecting_twice_shares_one_process_and_one_handshake() {
 #[test]
 fn l02_a_bad_configuration_starts_nothing() {
     on_both(|| async {
+        let trace = Scratch::new("started");
+        let touching = |name: &str, command: &str| Server::new(name, command).arg(trace.path());
         for (server, word) in [
-            (Server::new("", "true"), "name"),
-            (Server::new("s", ""), "command"),
-            (Server::new("s", "tr\0ue"), "NUL"),
-            (Server::new("s", "/bin/bash"), "shell"),
+            (touching("", "touch"), "name"),
+            (touching("s", ""), "command"),
+            (touching("s", "to\0uch"), "NUL"),
+            (Server::new("s", "/bin/bash").args(["-c", &format!("touch {}", trace.path())]), "shell"),
+            (with(touching("s", "touch"), |settings| settings.limits.line = 0), "settings.limits.line"),
         ] {
             let error = Client::connect(server).await.unwrap_err();
             assert!(matches!(error, ConnectError::Config(_)), "{error}");
             assert!(error.to_string().contains(word), "{error} should speak of {word}");
+            assert!(!std::path::Path::new(trace.path()).exists(), "{error}, and something was started");
         }
     });
 }

@@ -112,3 +112,15 @@ impl Drop for Scratch {
         let _ = std::fs::remove_file(&self.0);
     }
 }
+
+/// Asks the fixture what it has seen until its answer contains `text`, for at most five seconds.
+pub(crate) async fn until_stats(client: &Client, text: &str) -> String {
+    let start = Instant::now();
+    loop {
+        let stats = client.call_tool("stats", serde_json::json!({})).await.unwrap().text().into_owned();
+        if stats.contains(text) {
+            return stats;
+        }
+        assert!(start.elapsed() < Duration::from_secs(5), "never {text}: {stats}");
+    }
+}

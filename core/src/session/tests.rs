@@ -104,7 +104,10 @@ fn l27_a_flood_does_not_hide_that_the_list_has_changed() {
             drain(&mut session);
         }
     }
-    session.handle_stdout(Time::ZERO, b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n");
+    session.handle_stdout(
+        Time::ZERO,
+        b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n",
+    );
     drain(&mut session);
     assert!(session.catalog_is_stale());
     assert!(session.counters().dropped_notifications > 5_000);

@@ -342,6 +342,8 @@ impl Invariants {
         ensure(unwritable == 0, Rule::Budget, || format!("{unwritable} bytes of replies that nobody reads"))?;
         let open = self.operations.count_open();
         let own = counters.pending.saturating_sub(open);
+        let most = self.limits.pending - OWN_REQUESTS;
+        ensure(open <= most, Rule::Budget, || format!("{open} tokens are out, the limit is {most}"))?;
         ensure(counters.pending >= open && own <= OWN_REQUESTS, Rule::ExactlyOnce, || {
             format!("{} are pending and {open} tokens are out", counters.pending)
         })?;

@@ -239,7 +239,7 @@ fn what_is_left_after_the_end_and_what_is_over_a_limit_is_found() {
     checker.output(&Output::State(State::Connecting)).unwrap();
     checker.settled(&session).unwrap();
     // A token that nobody knows of is pending.
-    let mut ignorant = Invariants::new(&server());
+    let mut ignorant = Invariants::new(&Server::new("wide", "wide"));
     ignorant.output(&Output::State(State::Connecting)).unwrap();
     ignorant.accepted(7, handle(1), Asked::Waiting, None).unwrap();
     ignorant.accepted(8, handle(2), Asked::Waiting, None).unwrap();
@@ -253,6 +253,16 @@ fn what_is_left_after_the_end_and_what_is_over_a_limit_is_found() {
     let mut checker = Invariants::new(&narrow);
     checker.output(&Output::State(State::Connecting)).unwrap();
     assert_eq!(rule(checker.settled(&many)), Rule::Budget);
+    // One token more than the limit, while the session's own requests have room beside them.
+    let mut checker = Invariants::new(&server());
+    checker.output(&Output::State(State::Connecting)).unwrap();
+    checker.accepted(1, handle(1), Asked::Waiting, None).unwrap();
+    checker.accepted(2, handle(2), Asked::Waiting, None).unwrap();
+    let mut two = Session::<Token>::new(Server::new("two", "two")).unwrap();
+    for token in 1..=2 {
+        two.connect(Time::ZERO, token).unwrap();
+    }
+    assert_eq!(rule(checker.settled(&two)), Rule::Budget);
     // Tokens that are dropped come back, all of them.
     let mut checker = Invariants::new(&server());
     assert_eq!(rule(checker.dropped(many)), Rule::ExactlyOnce);

@@ -258,6 +258,9 @@ fn l11_a_time_that_goes_backwards_is_lifted_to_the_latest_one() {
     session.list_tools(ZERO, 1).unwrap();
     session.call(ZERO, call("{}"), 2).unwrap();
     assert_eq!(drain(&mut session, ZERO), Some(now + ms(100)));
+    let counters = session.counters();
+    // The listing, its page and the call.
+    assert_eq!((counters.timeouts, counters.pending), (0, 3));
 }
 
 /// Does what a driver does about writes until nothing is left, and gives the wait.

@@ -1,7 +1,7 @@
 //! Rows L20, L21 and W02: what is bounded.
 
 use sans_mcp::error::{Cause, Full, PeerFault};
-use sans_mcp::{Code, Refusal, Request, Time};
+use sans_mcp::{Code, Refusal, Request, Settings, Time};
 use sans_mcp_tests::peer::{Act, Bytes};
 use sans_mcp_tests::runner::{Outcome, Runner};
 use sans_mcp_tests::scripted::Scripted;
@@ -94,8 +94,8 @@ fn l21_a_result_is_held_to_the_limit_that_its_call_set() {
     assert_eq!(runner.outcome(free).unwrap().answer().unwrap().len(), 1_000_000);
 }
 
-/// A session whose lines may have 2,000 bytes and whose endless ones 9,000.
-fn narrow(line: impl Fn(&str) -> Bytes + 'static, tune: impl FnOnce(&mut sans_mcp::Settings)) -> Runner {
+/// A session whose lines may have 2,000 bytes and whose endless ones 9,000, that calls get `line` for an answer in.
+fn narrow(line: impl Fn(&str) -> Bytes + 'static, tune: impl FnOnce(&mut Settings)) -> Runner {
     let configuration = server(|settings| {
         settings.limits.line = 2_000;
         settings.limits.discard = 9_000;
@@ -112,30 +112,35 @@ fn narrow(line: impl Fn(&str) -> Bytes + 'static, tune: impl FnOnce(&mut sans_mc
     )
 }
 
-fn long(id: &str, pattern: &str) -> Bytes {
-    Bytes::from(pattern.replace("ID", id).replace("LONG", &"x".repeat(3_000)).as_str())
+/// `pattern` with `ID` and `LONG` in it replaced, the latter by so many bytes.
+fn long(id: &str, pattern: &str, bytes: usize) -> Bytes {
+    Bytes::from(pattern.replace("ID", id).replace("LONG", &"x".repeat(bytes)).as_str())
 }
 
 #[test]
 fn w02_a_line_over_the_limit_fails_its_call_wherever_its_id_stands() {
-    for pattern in [
-        "{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"a\":\"LONG\"}}\n",
-        "{\"a\":\"LONG\",\"id\":ID,\"jsonrpc\":\"2.0\",\"result\":{\"a\":\"LONG\"}}\n",
-        "{\"result\":{\"id\":7,\"a\":\"LONG\"},\"jsonrpc\":\"2.0\",\"id\":ID}\n",
-        "{\"error\":{\"a\":\"LONG\"},\"id\":ID}\n",
-    ] {
-        let mut runner = narrow(move |id| long(id, pattern), |_| {});
-        let token = runner.call(call("{}")).unwrap();
-        runner.settle();
-        let failure = runner.outcome(token).and_then(Outcome::failure).unwrap();
-        assert_eq!(
-            (failure.code(), failure.to_string().contains("2000 bytes")),
-            (Code::TOO_LARGE, true),
-            "{pattern}"
-        );
-        assert_eq!(runner.counters().long_lines, 1, "{pattern}");
-        let ping = runner.ping(None).unwrap();
-        assert_eq!(runner.ended(ping).answer(), Some("{}"), "{pattern}");
+    // The second limit is one that no read fits into.
+    for (limit, bytes) in [(2_000, 3_000), (200_000, 300_000)] {
+        for pattern in [
+            "{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"a\":\"LONG\"}}\n",
+            "{\"a\":\"LONG\",\"id\":ID,\"jsonrpc\":\"2.0\",\"result\":{\"a\":\"LONG\"}}\n",
+            "{\"result\":{\"id\":7,\"a\":\"LONG\"},\"jsonrpc\":\"2.0\",\"id\":ID}\n",
+            "{\"error\":{\"a\":\"LONG\"},\"id\":ID}\n",
+        ] {
+            let limited = |settings: &mut Settings| {
+                settings.limits.line = limit;
+                settings.limits.discard = limit * 5;
+            };
+            let mut runner = narrow(move |id| long(id, pattern, bytes), limited);
+            let token = runner.call(call("{}")).unwrap();
+            runner.settle();
+            let failure = runner.outcome(token).and_then(Outcome::failure).unwrap();
+            let names_limit = failure.to_string().contains(&format!("{limit} bytes"));
+            assert_eq!((failure.code(), names_limit), (Code::TOO_LARGE, true), "{pattern}");
+            assert_eq!(runner.counters().long_lines, 1, "{pattern}");
+            let ping = runner.ping(None).unwrap();
+            assert_eq!(runner.ended(ping).answer(), Some("{}"), "{pattern}");
+        }
     }
 }
 
@@ -146,7 +151,7 @@ fn w02_what_is_discarded_is_never_read_as_a_message() {
     let pattern = format!(
         "{{\"x\":\"LONG\",\"y\":{{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{{}}}},\"z\":\"{inner}\",\"method\":\"ping\"}}\n"
     );
-    let mut runner = narrow(move |id| long(id, &pattern), |_| {});
+    let mut runner = narrow(move |id| long(id, &pattern, 3_000), |_| {});
     let token = runner.call(call("{}").timeout(Some(ms(50)))).unwrap();
     runner.settle();
     assert!(runner.outcome(token).is_none());
@@ -186,9 +191,9 @@ fn w02_past_the_second_bound_the_session_ends_and_under_strict_conduct_at_the_fi
     let end = runner.closed();
     assert_eq!((end.cause.clone(), end.gone()), (Cause::Peer(PeerFault::EndlessLine { limit: 9_000 }), true));
 
-    let strict = |settings: &mut sans_mcp::Settings| settings.conduct = sans_mcp::Conduct::Strict;
+    let strict = |settings: &mut Settings| settings.conduct = sans_mcp::Conduct::Strict;
     let mut runner =
-        narrow(|id| long(id, "{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"a\":\"LONG\"}}\n"), strict);
+        narrow(|id| long(id, "{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"a\":\"LONG\"}}\n", 3_000), strict);
     let token = runner.call(call("{}")).unwrap();
     assert_eq!(runner.ended(token).code(), Some(Code::TOO_LARGE));
     assert_eq!(runner.closed().cause, Cause::Peer(PeerFault::LongLine { limit: 2_000 }));

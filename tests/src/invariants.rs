@@ -338,8 +338,7 @@ impl Invariants {
             format!("{:?} was told, it is {:?}", self.state, session.state())
         })?;
         self.within_limits(&counters)?;
-        let unwritable = if self.honest && self.wire.is_closed() { counters.reply_bytes } else { 0 };
-        ensure(unwritable == 0, Rule::Budget, || format!("{unwritable} bytes of replies that nobody reads"))?;
+        self.budgets_are_back(&counters)?;
         let open = self.operations.count_open();
         let own = counters.pending.saturating_sub(open);
         let most = self.limits.pending - OWN_REQUESTS;
@@ -355,6 +354,18 @@ impl Invariants {
             })?;
         }
         Ok(())
+    }
+
+    /// What can be written is written by now, and what never can be is forgotten.
+    fn budgets_are_back(&self, counters: &Counters) -> Checked {
+        if !self.honest || self.wire.is_blocked() {
+            return Ok(());
+        }
+        let waits = self.operations.any_waits_for_catalog();
+        let left = (counters.reply_bytes, if waits { 0 } else { counters.queued_bytes });
+        ensure(left == (0, 0), Rule::Budget, || {
+            format!("bytes of replies and of requests that are left: {left:?}")
+        })
     }
 
     fn within_limits(&self, counters: &Counters) -> Checked {

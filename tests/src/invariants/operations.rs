@@ -167,6 +167,10 @@ impl Operations {
         })
     }
 
+    pub(super) fn any_waits_for_catalog(&self) -> bool {
+        self.open.values().any(|operation| operation.asked == Asked::Call && operation.wire.is_none())
+    }
+
     pub(super) fn open(&self) -> Option<Token> {
         self.open.keys().next().copied()
     }

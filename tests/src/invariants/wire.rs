@@ -184,8 +184,9 @@ impl Wire {
         self.untold.clear();
     }
 
-    pub(super) const fn is_closed(&self) -> bool {
-        self.closed
+    /// Whether something may wait to be written.
+    pub(super) const fn is_blocked(&self) -> bool {
+        self.blocked && !self.closed
     }
 
     /// What waits for a request that it shares with others is told how far that one came.

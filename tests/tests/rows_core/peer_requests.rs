@@ -205,6 +205,29 @@ fn l26_a_server_that_asks_and_does_not_read_ends_the_session() {
     assert_eq!(runner.closed().cause, Cause::Peer(PeerFault::UnreadReplies { limit: 20_000 }));
 }
 
+#[test]
+fn l26_the_reserve_of_replies_is_kept_to_the_byte() {
+    let pong = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n".len();
+    for (limit, pings, lives) in [(40 * pong, 40, true), (40 * pong, 41, false), (40 * pong - 1, 40, false)] {
+        let peer = Scripted::on(move |said, agenda| {
+            if said.method == "tools/call" {
+                agenda.act(ms(0), Act::StopReading);
+                // The pipe is full before the first reply.
+                let pings = format!("{}\n", asks("1", "ping")).repeat(pings);
+                agenda.write(ms(5), pings.into_bytes());
+            }
+            said.method == "tools/call"
+        });
+        let mut runner = connected_to(server(|settings| settings.limits.replies = limit), peer);
+        runner.call(call("{}")).unwrap();
+        runner.settle();
+        runner.call(call(&format!(r#"{{"a":"{}"}}"#, "a".repeat(100_000)))).unwrap();
+        runner.run_for(ms(10));
+        assert_eq!(runner.session().state() == State::Ready, lives, "{pings} pings and a limit of {limit}");
+        assert_eq!(runner.counters().reply_bytes, if lives { limit } else { 0 });
+    }
+}
+
 fn progress(token: &str, n: u64) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":{n}}}}}"#

@@ -326,7 +326,7 @@ impl Pipes for Link {
     fn write_stdin(&mut self, bytes: &[u8]) -> Moved {
         self.check(|invariants| invariants.offered(bytes));
         let dead = matches!(self.leader, Leader::Exited(_) | Leader::Reaped(_)) && self.children.is_empty();
-        if dead || self.input_closed_by_peer || !self.input_open {
+        if dead || self.input_closed_by_peer || !self.input_open || self.checked.is_err() {
             self.invariants.borrow_mut().input_closed();
             return Moved::Ended;
         }

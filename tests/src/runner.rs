@@ -24,6 +24,9 @@ pub use outcome::{Done, Outcome, PeerAsked};
 /// More pumps at one moment than anything needs: a machine that asks for so many never goes idle.
 const PUMPS: usize = 100_000;
 
+/// Bytes and outputs of one pump: enough for every test to be whole, and an end for a machine that offers for ever.
+const BUDGET: usize = 16 << 20;
+
 /// A session, its server, and the clock of both.
 ///
 /// Panics at the first violation of an invariant, and when the machine never goes idle.
@@ -56,7 +59,7 @@ impl Runner {
             invariants,
             now: Time::ZERO,
             until: None,
-            budget: usize::MAX,
+            budget: BUDGET,
             next_token: 1,
             handles: BTreeMap::new(),
             done: BTreeMap::new(),

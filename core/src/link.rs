@@ -104,14 +104,20 @@ impl Link {
             && self.queue.len() == self.dead
     }
 
-    /// Sends request `id`, whose parameters take `bytes`, when its turn comes.
+    /// Sends request `id`, whose parameters take `bytes`, when its turn comes. On a closed input it never comes.
     pub(crate) fn send(&mut self, id: u64, bytes: usize) {
+        if self.input == Input::Closed {
+            return;
+        }
         self.queue.push_back(Item::Request(id));
         self.queued_bytes += bytes;
     }
 
     /// Sends a notification; to a server that reads no more, nothing.
     pub(crate) fn notify(&mut self, frame: Box<[u8]>) {
+        if self.input == Input::Closed {
+            return;
+        }
         if self.is_closed() {
             return;
         }
@@ -128,7 +134,7 @@ impl Link {
     /// left, a cancel notice follows it where `why` says what to give as the reason.
     pub(crate) fn abandon(&mut self, id: u64, waiting: Option<usize>, why: Option<Abandoned>) -> Delivery {
         if let Some(bytes) = waiting {
-            // A closed input has emptied the queue already.
+            // A closed input has emptied the queue, and takes nothing into it.
             if self.input != Input::Closed {
                 self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
                 self.dead += 1;

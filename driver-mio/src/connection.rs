@@ -89,7 +89,7 @@ impl<K> Connection<K> {
     ///
     /// What comes is [`Output::Complete`], [`Output::Request`], [`Output::RequestCancelled`], [`Output::Progress`],
     /// [`Output::Notification`], [`Output::Stderr`], [`Output::Diagnostic`] and [`Output::State`], and as the last
-    /// one, once, [`Output::Closed`]. The rest is carried out here. Structured results are already checked against
+    /// one, once, [`Output::Closed`], which [`session`](Connection::session) keeps. The rest is carried out here. Structured results are already checked against
     /// the tool's output schema (row L25).
     ///
     /// Outputs lend from the connection, so commands that follow from them have to wait until this returns.

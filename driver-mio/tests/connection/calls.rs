@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use sans_mcp_mio::{Call, Code, Delivery, Exit, FailureKind, Server, State};
+use sans_mcp_mio::{Call, Code, Delivery, Exit, FailureKind, State};
 
+#[cfg(feature = "schema")]
+use crate::support::scripted;
 use crate::support::{Host, Seen, echo, fixture, slow_echo};
 
 #[test]
@@ -97,21 +99,14 @@ fn a_shutdown_lets_accepted_calls_finish() {
     assert_eq!((end.gone(), end.exit), (true, Some(Exit::Code(0))));
 }
 
-/// Answers four requests with fixed results.
-#[cfg(feature = "schema")]
-const WRONG_RESULT: &str = r#"
-answer() { read -r line; id=${line#*\"id\":}; id=${id%%,*}; printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
-answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"0"}}'
-read -r initialized
-answer '{"tools":[{"name":"count","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"n":{"type":"integer"}}}}]}'
-answer '{"content":[],"structuredContent":{"n":7}}'
-answer '{"content":[],"structuredContent":{"n":"seven"}}'
-read -r end"#;
-
 #[cfg(feature = "schema")]
 #[test]
 fn l25_a_result_that_does_not_fit_its_schema_never_reaches_the_host() {
-    let server = Server::new("counter", "/bin/sh").allow_shell().args(["-c", WRONG_RESULT]);
+    let server = scripted(
+        r#"answer '{"content":[],"structuredContent":{"n":7}}'
+           answer '{"content":[],"structuredContent":{"n":"seven"}}'
+           read -r end"#,
+    );
     let mut host = Host::connected(server);
     host.call(0, Call::without_arguments("count"), 1);
     assert_eq!(host.outcome(1).expect("fits"), r#"{"content":[],"structuredContent":{"n":7}}"#);

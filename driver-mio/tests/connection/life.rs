@@ -3,15 +3,19 @@
 use std::fs::File;
 use std::mem;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use mio::{Poll, Registry, Token};
+use mio::{Events, Poll, Registry, Token};
 use rustix::io::{Errno, dup2};
 use sans_mcp_mio::{
     Call, Cause, Code, Connection, Delivery, Exit, Output, Server, Settings, StartFailure, State, Time,
 };
 
-use crate::support::{Host, Scratch, Seen, assert_gone, echo, fixture, is_argument_of_a_process, is_running};
+use crate::support::{
+    Host, LIMIT, Scratch, Seen, assert_gone, echo, eventually, first_token, fixture,
+    is_argument_of_a_process, is_running, scripted,
+};
 
 /// Gives a server 100 ms for each step of leaving.
 fn hurried(server: Server) -> Server {
@@ -53,6 +57,40 @@ fn l15_answers_that_were_written_before_an_exit_arrive() {
     for key in 11..=15 {
         assert_eq!(host.outcome(key).expect_err("the server is gone").exit(), Some(Exit::Code(3)));
     }
+}
+
+#[test]
+fn l15_what_was_written_before_an_exit_is_read_before_it_whatever_is_reported_first() {
+    let mut host =
+        Host::connected(scripted(r#"answer '{"content":[],"structuredContent":{"n":7}}'; exit 5"#));
+    let pid = host.connections[0].process_id().expect("it runs");
+    host.call(0, Call::without_arguments("count"), 1);
+    host.pump();
+    eventually("the exit", || !is_running(pid));
+    let mut events = Events::with_capacity(8);
+    host.poll.poll(&mut events, Some(LIMIT)).expect("a working poll");
+    host.seen.clear();
+    let exit = Token(first_token(0).0 + 3);
+    let exit = events.iter().find(|event| event.token() == exit).expect("it is reported");
+    assert!(host.connections[0].handle_event(exit));
+    host.pump();
+    let answered = host.seen.iter().position(|(_, seen)| matches!(seen, Seen::Done(1, Ok(_))));
+    let closing = host.seen.iter().position(|(_, seen)| matches!(seen, Seen::State(State::Closing)));
+    assert!(answered.is_some() && answered < closing, "{:?}", host.seen);
+    assert_eq!(host.end(0).exit, Some(Exit::Code(5)));
+}
+
+#[test]
+fn l15_an_end_of_output_that_was_reported_with_the_last_answer_is_noticed() {
+    let mut host = Host::connected(scripted(
+        r#"answer '{"content":[],"structuredContent":{"n":7}}'; exec >&-; read -r never; read -r never"#,
+    ));
+    let pid = host.connections[0].process_id().expect("it runs");
+    host.call(0, Call::without_arguments("count"), 1);
+    host.pump();
+    eventually("the end of output", || !Path::new(&format!("/proc/{pid}/fd/1")).exists());
+    assert_eq!(host.outcome(1).expect("answered"), r#"{"content":[],"structuredContent":{"n":7}}"#);
+    assert_eq!(host.end(0).cause, Cause::OutputEnded);
 }
 
 #[test]

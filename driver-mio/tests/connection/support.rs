@@ -210,6 +210,23 @@ pub(crate) fn fixture(switches: &[&str]) -> Server {
     Server::new("fixture", program.to_str().expect("a path in UTF-8")).args(switches.iter().copied())
 }
 
+/// A server that shakes hands, lists the tool `count`, and then does what `steps` say in shell. `answer` in them answers
+/// one request with a result.
+pub(crate) fn scripted(steps: &str) -> Server {
+    const START: &str = r#"
+        answer() {
+            read -r line
+            id=${line#*\"id\":}
+            printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "${id%%,*}" "$1"
+        }
+        answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"0"}}'
+        read -r initialized
+        gives='{"type":"object","properties":{"n":{"type":"integer"}}}'
+        answer '{"tools":[{"name":"count","inputSchema":{"type":"object"},"outputSchema":'"$gives"'}]}'
+        "#;
+    Server::new("shell", "/bin/sh").allow_shell().args(["-c".to_owned(), START.to_owned() + steps])
+}
+
 pub(crate) fn echo(value: &str) -> Call {
     Call::new("echo", format!(r#"{{"value":"{value}"}}"#))
 }
@@ -229,6 +246,15 @@ pub(crate) fn is_argument_of_a_process(argument: &str) -> bool {
     let processes = fs::read_dir("/proc").expect("Linux").flatten();
     let mut lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
     lines.any(|line| line.split(|byte| *byte == 0).any(|part| part == argument.as_bytes()))
+}
+
+/// Waits until a fact holds that no event tells.
+pub(crate) fn eventually(what: &str, mut fact: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !fact() {
+        assert!(start.elapsed() < LIMIT, "{what} did not come");
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// Waits until a process is gone, as one that nobody waits for is a moment after it was killed.

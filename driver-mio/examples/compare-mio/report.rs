@@ -1,0 +1,67 @@
+//! What a run cost.
+
+use std::fs;
+use std::mem::MaybeUninit;
+use std::time::Instant;
+
+use serde_json::{Map, Value, json};
+
+/// Time and processor time since the workload began.
+pub(crate) struct Meter {
+    start: Instant,
+    user: f64,
+    system: f64,
+}
+
+impl Meter {
+    pub(crate) fn start() -> Meter {
+        let (user, system) = processor_seconds();
+        Meter { start: Instant::now(), user, system }
+    }
+
+    /// Prints the line that says what `n` operations took, and `more` about them.
+    pub(crate) fn report(&self, workload: &str, n: usize, more: Value) {
+        let wall = self.start.elapsed().as_secs_f64();
+        let (user, system) = processor_seconds();
+        let mut line = Map::new();
+        line.insert("workload".to_owned(), workload.into());
+        line.insert("n".to_owned(), n.into());
+        line.insert("wall_s".to_owned(), wall.into());
+        line.insert("ops_per_s".to_owned(), json!(n as f64 / wall));
+        line.insert("user_s".to_owned(), json!(user - self.user));
+        line.insert("sys_s".to_owned(), json!(system - self.system));
+        line.insert("maxrss_kb".to_owned(), peak_memory().into());
+        if let Value::Object(more) = more {
+            line.extend(more);
+        }
+        println!("{}", Value::Object(line));
+    }
+}
+
+/// User and system time of this process.
+fn processor_seconds() -> (f64, f64) {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the call writes a usage to memory of its type, and all-zero bytes are a valid one if it does not.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    (seconds(usage.ru_utime), seconds(usage.ru_stime))
+}
+
+/// Memory that is resident now, in KiB.
+pub(crate) fn memory() -> u64 {
+    status("VmRSS:")
+}
+
+/// The most that was ever resident, in KiB. Unlike `ru_maxrss` it does not count what was before the program began.
+pub(crate) fn peak_memory() -> u64 {
+    status("VmHWM:")
+}
+
+fn status(name: &str) -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default()
+}

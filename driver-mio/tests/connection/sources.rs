@@ -2,14 +2,15 @@
 
 use std::io::{PipeReader, PipeWriter, Write, pipe};
 use std::os::fd::AsRawFd;
+use std::path::Path;
 use std::time::Duration;
 
 use mio::event::Event;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Token};
-use sans_mcp_mio::{Call, Connection};
+use sans_mcp_mio::{Call, Code, Connection};
 
-use crate::support::{Host, LIMIT, Seen, echo, first_token, fixture, slow_echo};
+use crate::support::{Host, LIMIT, Seen, echo, eventually, first_token, fixture, scripted, slow_echo};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -133,4 +134,27 @@ fn l19_a_server_that_floods_does_not_starve_the_others() {
     };
     assert_eq!(flooded.expect("answered"), "200000 sent");
     assert!(answered > 5, "{answered} calls of the other server were answered meanwhile");
+}
+
+#[test]
+fn l19_what_a_turn_leaves_in_a_pipe_is_read_in_the_next_one() {
+    const WAITERS: u32 = 4050; // nearly a whole budget
+    let mut host = Host::connected(scripted(
+        "read -r go; head -c 60000 /dev/zero | tr '\\0' x; exec >&-; read -r never; read -r never",
+    ));
+    let pid = host.connections[0].process_id().expect("it runs");
+    let now = host.now();
+    host.connections[0].ping(now, None, WAITERS).expect("accepted");
+    host.pump();
+    eventually("the end of output", || !Path::new(&format!("/proc/{pid}/fd/1")).exists());
+
+    let mut events = Events::with_capacity(8);
+    host.poll.poll(&mut events, Some(LIMIT)).expect("a working poll");
+    let docs = &mut host.connections[0];
+    events.iter().for_each(|event| assert!(docs.handle_event(event)));
+    (0..WAITERS).for_each(|key| assert!(docs.connect(now, key).is_ok()));
+    let pumped = docs.pump(now, |_| {});
+    assert!(pumped.starved && pumped.until > Some(now), "{pumped:?}");
+    assert_eq!(docs.timeout(now), Some(Duration::ZERO));
+    assert_eq!(host.outcome(WAITERS).expect_err("no answer").code(), Code::PROCESS_EXIT);
 }

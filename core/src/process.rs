@@ -102,7 +102,7 @@ impl fmt::Display for StartFailure {
                 f.write_str("not permitted to execute it: check the file's mode and owner")
             }
             StartFailure::NotExecutable => f.write_str(
-                "not an executable for this system: a script needs a `#!` line naming its interpreter",
+                "not an executable for this system: a script needs a `#!` line naming an interpreter that is there",
             ),
             StartFailure::BadWorkingDirectory => f.write_str(
                 "the working directory is missing, no directory, or may not be entered: check its path",

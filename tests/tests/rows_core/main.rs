@@ -12,6 +12,8 @@ mod deadlines;
 #[cfg(test)]
 mod exits;
 #[cfg(test)]
+mod health;
+#[cfg(test)]
 mod limits;
 #[cfg(test)]
 mod peer_requests;

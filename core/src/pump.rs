@@ -75,32 +75,32 @@ pub fn pump<T, P: Pipes>(
     session.handle_timeout(now);
     let exit = pipes.exit().filter(|_| !session.knows_exit());
     let mut last_words = LAST_WORDS;
-    // An exit is told in the run that sees it: what is read before that is bounded by itself.
-    let mut budget = if exit.is_some() { budget.max(LAST_WORDS) } else { budget.max(1) };
-    let mut exit_told = false;
+    let mut budget = budget.max(1);
+    let mut exit_told = exit.is_none();
     loop {
-        let drained = drain(session, pipes, now, &mut budget, &mut host);
+        // An exit is told in the run that sees it: until then what is read is bounded by the last words, and so is what comes
+        // of it.
+        let mut unbounded = usize::MAX;
+        let spend = if exit_told { &mut budget } else { &mut unbounded };
+        let drained = drain(session, pipes, now, spend, &mut host);
         if drained.closed || drained.starved {
             return drained;
         }
         let moved = read(session, pipes, now);
-        budget = budget.saturating_sub(moved);
-        if exit.is_some() {
+        if let Some(exit) = exit.filter(|_| !exit_told) {
             last_words = last_words.saturating_sub(moved);
-        }
-        if moved > 0 && last_words > 0 {
-            if budget == 0 {
-                return Pumped { starved: true, ..drained };
-            }
-            continue;
-        }
-        match exit {
-            Some(exit) if !exit_told => {
+            if moved == 0 || last_words == 0 {
                 exit_told = true;
                 session.handle_exit(now, exit);
             }
-            _ if moved == 0 => return drained,
-            _ => return Pumped { starved: true, ..drained },
+            continue;
+        }
+        budget = budget.saturating_sub(moved);
+        if moved == 0 {
+            return drained;
+        }
+        if budget == 0 {
+            return Pumped { starved: true, ..drained };
         }
     }
 }
@@ -223,7 +223,12 @@ mod tests {
 
         fn read_stdout(&mut self, space: &mut [u8]) -> Moved {
             self.read += space.len();
-            space.fill(b'x');
+            // Something comes of nearly every line.
+            for (byte, text) in
+                space.iter_mut().zip(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}\n".iter().cycle())
+            {
+                *byte = *text;
+            }
             Moved::Bytes(space.len())
         }
 

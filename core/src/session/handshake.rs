@@ -3,9 +3,6 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use super::lifecycle::Event;
 use super::{Machine, Owner, Waiting};
 use crate::error::{Cause, FailureKind, HandshakeFault};
@@ -13,6 +10,7 @@ use crate::output::DiagnosticKind;
 use crate::protocol::Version;
 use crate::rpc::{Entry, Stage, Timing};
 use crate::sample::{bounded, escaped};
+use crate::tool::raw;
 use crate::wire::encode;
 
 /// Text of the server that is kept from the handshake.
@@ -67,27 +65,8 @@ pub(super) struct Peer {
     pub(super) instructions: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct InitializeResult<'a> {
-    #[serde(borrow, rename = "protocolVersion")]
-    version: Option<&'a RawValue>,
-    #[serde(borrow)]
-    capabilities: Option<&'a RawValue>,
-    #[serde(borrow, rename = "serverInfo")]
-    info: Option<&'a RawValue>,
-    #[serde(borrow)]
-    instructions: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct Info<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-    #[serde(borrow)]
-    version: Cow<'a, str>,
-    #[serde(borrow, default)]
-    title: Option<&'a RawValue>,
-}
+/// Members of an object by name; of one that stands there twice the last one counts.
+type Members<'a> = BTreeMap<Cow<'a, str>, &'a str>;
 
 impl<T> Machine<T> {
     pub(super) fn send_initialize(&mut self) {
@@ -166,9 +145,8 @@ impl<T> Machine<T> {
     }
 
     fn read_initialize(&mut self, result: &str) -> Result<Peer, HandshakeFault> {
-        let answer: InitializeResult<'_> =
-            serde_json::from_str(result).map_err(|_| HandshakeFault::Invalid("result"))?;
-        let offered = text(answer.version).ok_or(HandshakeFault::Invalid("protocolVersion"))?;
+        let answer = members(result).ok_or(HandshakeFault::Invalid("result"))?;
+        let offered = text(&answer, "protocolVersion").ok_or(HandshakeFault::Invalid("protocolVersion"))?;
         let accepted = &self.server.settings.versions;
         let version =
             Version::from_name(&offered).filter(|version| accepted.contains(version)).ok_or_else(|| {
@@ -177,31 +155,32 @@ impl<T> Machine<T> {
                     accepted: accepted.iter().map(|version| version.as_str()).collect(),
                 }
             })?;
-        let info = answer.info.and_then(|raw| serde_json::from_str::<Info<'_>>(raw.get()).ok());
-        let info = info.ok_or(HandshakeFault::Invalid("serverInfo"))?;
-        let capabilities = answer
-            .capabilities
-            .and_then(|raw| serde_json::from_str::<BTreeMap<Cow<'_, str>, &RawValue>>(raw.get()).ok())
-            .ok_or(HandshakeFault::Invalid("capabilities"))?;
+        let info = answer.get("serverInfo").and_then(|raw| members(raw));
+        let named = info
+            .as_ref()
+            .and_then(|info| Some((text(info, "name")?, text(info, "version")?, text(info, "title"))));
+        let (name, server_version, title) = named.ok_or(HandshakeFault::Invalid("serverInfo"))?;
+        let capabilities = answer.get("capabilities").and_then(|raw| members(raw));
+        let capabilities = capabilities.ok_or(HandshakeFault::Invalid("capabilities"))?;
         Ok(Peer {
             version,
             info: ServerInfo {
-                name: bounded(&info.name, QUOTED * 4).0,
-                version: bounded(&info.version, QUOTED * 4).0,
-                title: text(info.title).map(|title| bounded(&title, QUOTED * 4).0),
+                name: bounded(&name, QUOTED * 4).0,
+                version: bounded(&server_version, QUOTED * 4).0,
+                title: title.map(|title| bounded(&title, QUOTED * 4).0),
             },
             capabilities: self.read_capabilities(&capabilities),
-            instructions: text(answer.instructions).map(|instructions| bounded(&instructions, TEXT).0),
+            instructions: text(&answer, "instructions").map(|instructions| bounded(&instructions, TEXT).0),
         })
     }
 
-    fn read_capabilities(&mut self, offered: &BTreeMap<Cow<'_, str>, &RawValue>) -> ServerCapabilities {
+    fn read_capabilities(&mut self, offered: &Members<'_>) -> ServerCapabilities {
         let mut found = ServerCapabilities::default();
         for (name, raw) in offered {
-            let members = serde_json::from_str::<BTreeMap<Cow<'_, str>, &RawValue>>(raw.get());
-            let mut odd = members.is_err();
+            let members = members(raw);
+            let mut odd = members.is_none();
             let members = members.unwrap_or_default();
-            let mut flag = |name: &str| match members.get(name).map(|raw| raw.get()) {
+            let mut flag = |name: &str| match members.get(name).copied() {
                 Some("true") => true,
                 Some("false") | None => false,
                 Some(_) => {
@@ -248,6 +227,14 @@ impl<T> Machine<T> {
     }
 }
 
-fn text(raw: Option<&RawValue>) -> Option<String> {
-    raw.and_then(|raw| crate::wire::envelope::string(raw.get())).map(Cow::into_owned)
+fn text<'a>(members: &Members<'a>, name: &str) -> Option<Cow<'a, str>> {
+    members.get(name).and_then(|raw| raw::string(raw))
+}
+
+fn members(json: &str) -> Option<Members<'_>> {
+    let mut found = Members::new();
+    raw::members(json, |name, value| {
+        found.insert(name, value);
+    })
+    .then_some(found)
 }

@@ -55,7 +55,7 @@ impl Commit {
     }
 
     pub(super) fn advance(&mut self, count: usize) {
-        self.written = (self.written + count).min(self.bytes.len());
+        self.written = self.written.saturating_add(count).min(self.bytes.len());
         while let Some(frame) = self.frames.front() {
             if frame.end > self.written {
                 break;

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::lifecycle::Phase;
 use super::{LAST_ID, Machine};
-use crate::error::{Cause, Code, Full, Refusal};
+use crate::error::{Code, Full, Refusal};
 use crate::tool::{Call, Request, Tool};
 use crate::wire::encode;
 
@@ -20,13 +20,22 @@ pub(super) enum Admitted {
 }
 
 impl<T> Machine<T> {
+    /// The name of why the session is ending or over. A loss that is noticed and not yet declared has no cause yet.
+    pub(super) fn closing_code(&self) -> Code {
+        match &self.cause {
+            Some(cause) => cause.code(),
+            None if self.phase == Phase::Losing => Code::PROCESS_EXIT,
+            None => Code::CLOSED,
+        }
+    }
+
     /// Why new calls are refused, if they are.
     pub(super) fn refusal(&self) -> Option<Refusal> {
         match self.phase {
             Phase::New | Phase::Spawning | Phase::Initializing => Some(Refusal::NotReady),
             Phase::Ready if self.link.is_closed() => Some(Refusal::StdinClosed),
             Phase::Ready => None,
-            _ => Some(Refusal::Closed(self.cause.as_ref().map_or(Code::CLOSED, Cause::code))),
+            _ => Some(Refusal::Closed(self.closing_code())),
         }
     }
 

@@ -1,10 +1,6 @@
 //! Answers of the server: which call they name, and whether they are valid (rows L07, L10, L13, W06).
 
-use std::borrow::Cow;
 use std::ops::Range;
-
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::{Given, Machine, Owner};
 use crate::config::IdMatching;
@@ -13,7 +9,8 @@ use crate::output::DiagnosticKind;
 use crate::protocol::code;
 use crate::rpc::{Arrival, Stage};
 use crate::sample::bounded;
-use crate::wire::envelope::Envelope;
+use crate::tool::raw;
+use crate::wire::envelope::{self, Envelope};
 use crate::wire::id;
 
 impl<T> Machine<T> {
@@ -35,11 +32,11 @@ impl<T> Machine<T> {
     }
 
     pub(super) fn on_response(&mut self, text: &str, envelope: &Envelope) {
-        let raw = |span: &Option<Range<usize>>| span.clone().and_then(|span| text.get(span));
-        let error = raw(&envelope.error).filter(|error| *error != "null");
+        let part = |span: &Option<Range<usize>>| span.clone().and_then(|span| text.get(span));
+        let error = part(&envelope.error).filter(|error| *error != "null");
         let result =
-            envelope.result.clone().filter(|_| error.is_none() || raw(&envelope.result) != Some("null"));
-        let id = match raw(&envelope.id) {
+            envelope.result.clone().filter(|_| error.is_none() || part(&envelope.result) != Some("null"));
+        let id = match part(&envelope.id) {
             None | Some("null") => {
                 match error {
                     Some(error) => self.on_uncorrelated(error),
@@ -180,35 +177,29 @@ impl<T> Machine<T> {
     }
 
     /// A server's error, its parts bounded (row L14).
-    fn remote_error(&self, raw: &str) -> RemoteError {
+    fn remote_error(&self, text: &str) -> RemoteError {
         let limits = &self.server.settings.limits;
         let keep = |data: &str| (data.len() <= limits.remote_data).then(|| data.into());
-        match serde_json::from_str::<ErrorObject<'_>>(raw) {
-            Ok(ErrorObject { code: error_code, message, data }) => {
-                let (message, cut) = bounded(&message, limits.remote_message);
-                let data = data.map(RawValue::get);
-                let kept = data.and_then(keep);
-                let truncated = cut || (data.is_some() && kept.is_none());
-                RemoteError { code: error_code, message, data: kept, truncated }
-            }
-            Err(_) => {
-                let kept: Option<Box<str>> = keep(raw);
-                RemoteError {
-                    code: code::INTERNAL_ERROR,
-                    message: "the server sent an error that is no error object".to_owned(),
-                    truncated: kept.is_none(),
-                    data: kept,
-                }
-            }
-        }
+        let (mut code, mut message, mut data) = (None, None, None);
+        raw::members(text, |name, value| match &*name {
+            "code" => code = value.parse::<i64>().ok(),
+            "message" => message = envelope::string(value),
+            "data" => data = Some(value),
+            _ => {}
+        });
+        let (Some(code), Some(message)) = (code, message) else {
+            let kept: Option<Box<str>> = keep(text);
+            return RemoteError {
+                code: code::INTERNAL_ERROR,
+                message: "the server sent an error that is no error object".to_owned(),
+                truncated: kept.is_none(),
+                data: kept,
+            };
+        };
+        let clean = self.redactor.redact(message.as_bytes());
+        let (message, cut) = bounded(&String::from_utf8_lossy(&clean), limits.remote_message);
+        let kept = data.and_then(keep);
+        let truncated = cut || (data.is_some() && kept.is_none());
+        RemoteError { code, message, data: kept, truncated }
     }
-}
-
-#[derive(Deserialize)]
-struct ErrorObject<'a> {
-    code: i64,
-    #[serde(borrow)]
-    message: Cow<'a, str>,
-    #[serde(borrow, default)]
-    data: Option<&'a RawValue>,
 }

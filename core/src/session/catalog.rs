@@ -4,11 +4,13 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::settle::Taken;
 use super::{Given, Machine, Owner, Waiting};
 use crate::error::{FailureKind, Refusal, WalkFault};
 use crate::link::Abandoned;
 use crate::output::DiagnosticKind;
 use crate::rpc::{Entry, Stage, Timing};
+use crate::time::Time;
 use crate::tool::{Call, Catalog, Draft};
 
 /// The catalog, and the walk that makes the next one.
@@ -38,6 +40,7 @@ enum Freshness {
 #[derive(Debug)]
 struct Walk {
     request: u64,
+    began: Time,
     draft: Draft,
     /// The list changed meanwhile: the result is stale from the start.
     changed: bool,
@@ -79,7 +82,7 @@ impl<T> Machine<T> {
         let draft = Draft::new(&self.server.settings.limits);
         let request = self.ask_page(None, timing);
         self.tools.first_page = Some(request);
-        self.tools.walk = Some(Walk { request, draft, changed: false });
+        self.tools.walk = Some(Walk { request, began: self.now, draft, changed: false });
     }
 
     fn ask_page(&mut self, cursor: Option<&str>, timing: Timing) -> u64 {
@@ -123,7 +126,8 @@ impl<T> Machine<T> {
 
     fn finish_walk(&mut self, catalog: Catalog, changed: bool) {
         for tool in catalog.set_aside() {
-            self.diagnose(DiagnosticKind::ToolSetAside { name: tool.name.clone(), reason: tool.reason });
+            let name = self.sample(tool.name.as_bytes());
+            self.diagnose(DiagnosticKind::ToolSetAside { name, reason: tool.reason });
         }
         self.tools.catalog = Arc::new(catalog);
         self.tools.freshness = if changed { Freshness::Stale } else { Freshness::Fresh };
@@ -139,11 +143,15 @@ impl<T> Machine<T> {
 
     /// The walk ended without a catalog: the old one stays, and those who waited for a new one are told why.
     pub(super) fn walk_failed(&mut self, kind: &FailureKind) {
-        if self.tools.walk.take().is_none() {
-            return;
-        }
+        let Some(walk) = self.tools.walk.take() else { return };
+        // Who joined a walk that was under way has time left when that walk has none.
+        let timed_out = matches!(kind, FailureKind::Walk(WalkFault::TimedOut(_))) && !self.link.is_closed();
+        let joined = |entry: &Taken<T>| timed_out && entry.timing.accepted > walk.began;
+        let mut again = false;
         for id in self.waiting(|waiting| matches!(waiting, Waiting::Listed | Waiting::Tool(_))) {
-            if let Some(entry) = self.pending.take(id) {
+            if self.pending.get(id).is_some_and(joined) {
+                again = true;
+            } else if let Some(entry) = self.pending.take(id) {
                 let step = self.fail(id, entry, kind.clone(), None);
                 self.ready.extend(step);
             }
@@ -152,6 +160,9 @@ impl<T> Machine<T> {
             let why = self.sample(kind.to_string().as_bytes());
             self.diagnose(DiagnosticKind::ListFailed(why));
             self.finish_connecting();
+        }
+        if again {
+            self.start_walk();
         }
     }
 

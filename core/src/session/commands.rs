@@ -7,7 +7,7 @@ use super::admission::Admitted;
 use super::catalog::size_of;
 use super::lifecycle::{Event, Phase};
 use super::{Caller, Machine, Owner, Session, Waiting};
-use crate::error::{Cause, Code, FailureKind, Refusal, Refused};
+use crate::error::{Cause, FailureKind, Refusal, Refused};
 use crate::handle::Handle;
 use crate::link::Abandoned;
 use crate::output::State;
@@ -40,7 +40,7 @@ impl<T> Session<T> {
         self.machine.at(now);
         let refusal = match self.machine.phase.state() {
             State::New | State::Connecting | State::Ready => self.machine.full(0),
-            _ => Some(Refusal::Closed(self.machine.cause.as_ref().map_or(Code::CLOSED, Cause::code))),
+            _ => Some(Refusal::Closed(self.machine.closing_code())),
         };
         if let Some(refusal) = refusal {
             return self.machine.refuse(token, refusal);
@@ -53,6 +53,8 @@ impl<T> Session<T> {
                 self.machine.event(Event::Connect);
             }
             Phase::Ready if !self.machine.connecting => self.machine.finish_connecting(),
+            // Everybody who waited for the listing may have given up.
+            Phase::Ready => self.machine.start_walk(),
             _ => {}
         }
         Ok(handle)

@@ -41,7 +41,7 @@ impl<T> Session<T> {
     pub fn handle_read(&mut self, now: Time, count: usize) {
         self.machine.at(now);
         if self.discards {
-            self.machine.counters.discarded_bytes += count as u64;
+            self.machine.counters.discarded_bytes += count.min(self.discard.len()) as u64;
         } else if !self.machine.output_ended {
             self.lines.filled(count);
         }
@@ -77,9 +77,11 @@ impl<T> Session<T> {
     /// The process runs; `pid` is for reports only.
     pub fn handle_spawned(&mut self, now: Time, _pid: u32) {
         self.machine.at(now);
-        self.machine.tree = Tree::Unknown;
-        self.machine.link.open();
-        self.machine.event(Event::Spawned);
+        if matches!(self.machine.phase, Phase::Spawning | Phase::Aborting) {
+            self.machine.tree = Tree::Unknown;
+            self.machine.link.open();
+            self.machine.event(Event::Spawned);
+        }
     }
 
     /// The process could not be started.

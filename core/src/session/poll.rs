@@ -11,6 +11,10 @@ use crate::output::{Answer, Completion, Lent, Notification, Output, PeerRequest,
 use crate::rpc::Stage;
 use crate::time::Time;
 
+/// Messages that are read in one poll while nothing comes of them: a line may hold millions, and deadlines must not wait for
+/// all of them.
+const READ: usize = 16 << 10;
+
 /// Calls that are made in one poll once the catalog they waited for is there: each may have a schema to check.
 const RESUMED: usize = 16;
 
@@ -29,7 +33,7 @@ impl<T> Session<T> {
     }
 
     fn step(&mut self) -> Step<T> {
-        let mut resumed = 0;
+        let (mut read, mut resumed) = (0, 0);
         loop {
             if let Some(step) = self.machine.ready.pop_front() {
                 if self.machine.is_void(&step) {
@@ -40,7 +44,8 @@ impl<T> Session<T> {
             if let Some(step) = self.machine.settle_next() {
                 return step;
             }
-            if self.read_message() {
+            if read < READ && self.read_message() {
+                read += 1;
                 continue;
             }
             if let Some(step) = self.machine.due() {
@@ -68,6 +73,7 @@ impl<T> Session<T> {
                 continue;
             }
             let (until, why) = self.machine.next_wait();
+            let until = if read == READ { Some(self.machine.soon()) } else { until };
             return Step::Wait { until, why };
         }
     }

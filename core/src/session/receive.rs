@@ -16,6 +16,9 @@ impl<T> Session<T> {
     /// Reads the next message, if a whole one is there, and lets the machine act on it. What comes of it waits in
     /// `ready`.
     pub(super) fn read_message(&mut self) -> bool {
+        if self.cursor != Cursor::Between && !self.machine.listens() {
+            self.cursor = Cursor::Between;
+        }
         match self.cursor {
             Cursor::Between => self.read_line(),
             Cursor::Messages(at) => {
@@ -74,7 +77,7 @@ impl<T> Session<T> {
                 if text.get(end..).is_some_and(|rest| !rest.trim_ascii_start().is_empty()) {
                     self.cursor = Cursor::Messages(end);
                 }
-                self.machine.on_envelope(text, &envelope);
+                self.machine.on_envelope(text, &envelope, at..end);
             }
             Err(_) => {
                 let rest = text.get(at..).unwrap_or_default();
@@ -86,10 +89,31 @@ impl<T> Session<T> {
     fn read_element(&mut self, at: usize) {
         let text = self.lines.text();
         self.cursor = Cursor::Between;
-        let Ok(Element::Value(span, next)) = envelope::element(text, at) else { return };
+        let (span, next) = match envelope::element(text, at) {
+            Ok(Element::Value(span, next)) => (span, next),
+            Ok(Element::End(end)) => {
+                let rest = text.get(end..).unwrap_or_default();
+                if !rest.trim_ascii().is_empty() {
+                    self.machine.on_noise(rest.as_bytes());
+                }
+                return;
+            }
+            Err(_) => {
+                // The element that stands here is told apart from the rest, which cannot be read any more.
+                let rest = text.get(at..).unwrap_or_default();
+                let element = rest.find('{').and_then(|begin| rest.get(begin..)).unwrap_or_default();
+                self.machine.on_malformed(
+                    element.as_bytes(),
+                    InvalidResponse::Syntax,
+                    self.lines.is_cut_off(),
+                );
+                self.machine.on_noise(rest.as_bytes());
+                return;
+            }
+        };
         self.cursor = Cursor::Batch(next);
         match envelope::read(text, span.start) {
-            Ok((envelope, end)) if end == span.end => self.machine.on_envelope(text, &envelope),
+            Ok((envelope, end)) if end == span.end => self.machine.on_envelope(text, &envelope, span),
             _ => {
                 let element = text.get(span).unwrap_or_default();
                 self.machine.on_malformed(element.as_bytes(), InvalidResponse::Syntax, false);
@@ -148,7 +172,6 @@ impl<T> Machine<T> {
     fn on_malformed(&mut self, line: &[u8], why: InvalidResponse, cut_off: bool) {
         let mut scanner = Scanner::new();
         scanner.feed(line);
-        // A line that was cut off counts only once it has begun to answer; one that is whole needs no more than an id.
         let answers = scanner.has_answer() && !scanner.has_method() && !cut_off;
         let named = if answers { scanner.id().and_then(|id| self.matching(id.as_str())) } else { None };
         match named {
@@ -157,21 +180,24 @@ impl<T> Machine<T> {
         }
     }
 
-    fn on_envelope(&mut self, text: &str, envelope: &Envelope) {
+    /// One message, which stands at `place` in `text`.
+    fn on_envelope(&mut self, text: &str, envelope: &Envelope, place: Range<usize>) {
         self.end_noise();
+        let message = text.get(place).unwrap_or_default().as_bytes();
         let raw = |span: &Option<Range<usize>>| span.clone().and_then(|span| text.get(span));
-        if let Some(method) = raw(&envelope.method) {
+        // A serializer that writes absent members as null is understood.
+        if let Some(method) = raw(&envelope.method).filter(|method| *method != "null") {
             match envelope::string(method) {
                 Some(method) if envelope.version_ok && !envelope.repeated => match raw(&envelope.id) {
                     Some(id) => self.on_request(text, id, &method, envelope.params.clone()),
                     None => self.on_notification(text, &method, envelope.params.clone()),
                 },
-                _ => self.on_noise(text.as_bytes()),
+                _ => self.on_noise(message),
             }
         } else if envelope.result.is_some() || envelope.error.is_some() || envelope.id.is_some() {
             self.on_response(text, envelope);
         } else {
-            self.on_noise(text.as_bytes());
+            self.on_noise(message);
         }
     }
 }

@@ -187,8 +187,13 @@ impl<T> Machine<T> {
                     self.walk_failed(&FailureKind::Walk(WalkFault::TimedOut(limit)));
                 }
                 Owner::Initialize | Owner::Caller(_) => {
-                    if let Some(step) = self.fail(id, entry, kind, Some(Abandoned::TimedOut)) {
-                        return Some(step);
+                    let waited = entry.is_waiting();
+                    let step = self.fail(id, entry, kind, Some(Abandoned::TimedOut));
+                    if waited {
+                        self.drop_idle_walk();
+                    }
+                    if step.is_some() {
+                        return step;
                     }
                 }
             }

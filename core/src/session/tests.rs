@@ -1,5 +1,7 @@
 //! What needs a look inside.
 
+mod oddities;
+
 use super::*;
 use crate::error::Refusal;
 use crate::output::Output;

@@ -108,7 +108,11 @@ async fn carry_out(console: &Arc<Console>, command: Command) -> Result<Status, S
         }
         Command::Script(options) => {
             let server = configured(console, &options.server)?;
-            script::script(console, &mut watch(console)?, server, &options).await
+            let source = script::open(&options.file).map_err(|error| {
+                console.note(&format!("cannot read the script `{}`: {error}", options.file.display()));
+                Status::Usage
+            })?;
+            script::script(console, &mut watch(console)?, server, source, &options).await
         }
         Command::Demo => demo::demo(console, &mut watch(console)?).await,
         // It was carried out without a runtime.

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -21,23 +22,29 @@ const CHUNK: usize = 64 << 10;
 /// Events that wait for the thread that prints them.
 const PRINTING: usize = 64;
 
+/// Where commands come from.
+pub(super) type Source = Box<dyn Read + Send>;
+
+/// Opens the file with the commands, or stdin, before anything is started.
+pub(super) fn open(file: &Path) -> io::Result<Source> {
+    if file.as_os_str() == "-" {
+        return Ok(Box::new(io::stdin()));
+    }
+    let source = File::open(file)?;
+    // Opening a directory works; only reading from it would fail.
+    if source.metadata()?.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    Ok(Box::new(source))
+}
+
 pub(super) async fn script(
     console: &Console,
     interrupt: &mut Interrupt,
     mut server: Server,
+    source: Source,
     options: &options::Script,
 ) -> Status {
-    let source: Box<dyn Read + Send> = if options.file.as_os_str() == "-" {
-        Box::new(io::stdin())
-    } else {
-        match File::open(&options.file) {
-            Ok(file) => Box::new(file),
-            Err(error) => {
-                console.note(&format!("cannot read the script `{}`: {error}", options.file.display()));
-                return Status::Usage;
-            }
-        }
-    };
     let answers = options.tools.answers();
     let settings = &mut server.settings;
     settings.capabilities = answers.capabilities();
@@ -62,6 +69,7 @@ pub(super) async fn script(
         lines: Some(read(source)),
         printer: Some(printer),
         closed: false,
+        unreadable: false,
         signal: None,
     };
     let status = run.finish(interrupt).await;
@@ -82,6 +90,8 @@ struct Run<'a> {
     printer: Option<mpsc::Sender<String>>,
     /// The session is over.
     closed: bool,
+    /// Reading the script failed.
+    unreadable: bool,
     signal: Option<Status>,
 }
 
@@ -104,11 +114,14 @@ impl Run<'_> {
             match self.next(interrupt, printer_is_full).await {
                 Next::Lines(Some(Ok(bytes))) => self.script.handle_input(&bytes),
                 Next::Lines(ended) => {
-                    if let Some(Err(error)) = ended {
-                        self.console.note(&format!("the script cannot be read any more: {error}"));
-                    }
                     self.lines = None;
                     self.script.handle_end();
+                    if let Some(Err(error)) = ended {
+                        self.console.note(&format!("the script cannot be read any more: {error}"));
+                        self.unreadable = true;
+                        let now = self.connection.now();
+                        self.connection.session_mut().close(now);
+                    }
                 }
                 // Being told once more means that the close takes too long: what still runs is killed by the drop.
                 Next::Signal(_) if self.signal.is_some() => break,
@@ -168,7 +181,9 @@ impl Run<'_> {
         let ended = self.connection.session().end().map_or(Status::Fine, Status::of_end);
         match self.signal {
             Some(signal) => signal,
-            None if ended == Status::Fine && self.script.bad_lines() > 0 => Status::Usage,
+            None if ended == Status::Fine && (self.unreadable || self.script.bad_lines() > 0) => {
+                Status::Usage
+            }
             None => ended,
         }
     }
@@ -189,7 +204,7 @@ async fn room(printer: &Option<mpsc::Sender<String>>) {
 }
 
 /// Reads on a thread of its own: stdin may be a terminal, and nothing but its end stops a read from it.
-fn read(mut source: Box<dyn Read + Send>) -> mpsc::Receiver<io::Result<Vec<u8>>> {
+fn read(mut source: Source) -> mpsc::Receiver<io::Result<Vec<u8>>> {
     let (sender, receiver) = mpsc::channel(1);
     thread::spawn(move || {
         loop {

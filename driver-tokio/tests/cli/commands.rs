@@ -151,6 +151,7 @@ fn l02_usage_errors_say_what_to_change_and_start_nothing() {
         ("call echo @/no/such/file", "cannot read the arguments from `/no/such/file`"),
         ("call echo --answer roots/list=[]", "the answer must be a JSON object"),
         ("script /no/such/file", "cannot read the script `/no/such/file`"),
+        ("script /", "cannot read the script `/`: is a directory"),
     ] {
         assert_fails(run(line, &switches), 2, message);
     }

@@ -1,9 +1,10 @@
 //! `script`, on the fixture server. What the interpreter does is tested in core; here it is that it is connected.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::process::Child;
+use std::process::{Child, Stdio};
 
-use crate::support::{Place, finish, is_alive, run, run_words, signal, start};
+use crate::support::{COMMAND, Place, finish, is_alive, run, run_words, signal, spawn_on, start};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -104,6 +105,16 @@ fn bad_lines_are_events_and_tell_in_the_status() {
     assert_eq!(names(&events), ["ready", "error", "completed", "completed", "closed"]);
     assert_eq!((&events[2]["id"], &events[2]["error"]["code"]), (&json!("x"), &json!("MCP_UNKNOWN_TOOL")));
     assert_eq!((&events[3]["id"], &events[3]["ok"]), (&json!("p"), &json!(true)));
+}
+
+#[test]
+fn a_script_that_cannot_be_read_any_more_closes_the_session() {
+    let directory = File::open("/").expect("it is there");
+    let words = ["script", "-", "--", COMMAND, "fixture-server"];
+    let ran = finish(spawn_on(&words, directory.into(), Stdio::piped()), "");
+    assert_eq!(ran.status, Some(2));
+    assert!(ran.stderr.starts_with("sans-mcp: the script cannot be read any more: "), "{}", ran.stderr);
+    assert_eq!(names(&events(&ran.stdout)).last(), Some(&"closed"));
 }
 
 #[test]

@@ -41,18 +41,19 @@ pub(crate) fn start(words: &[&str], switches: &str) -> Child {
 
 /// Starts the command with exactly these words.
 pub(crate) fn spawn(words: &[&str]) -> Child {
-    Command::new(COMMAND)
-        .args(words)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command starts")
+    spawn_on(words, Stdio::piped(), Stdio::piped())
+}
+
+/// As [`spawn`], with other ends of stdin and stdout.
+pub(crate) fn spawn_on(words: &[&str], stdin: Stdio, stdout: Stdio) -> Child {
+    let mut command = Command::new(COMMAND);
+    command.args(words).stdin(stdin).stdout(stdout).stderr(Stdio::piped());
+    command.spawn().expect("the command starts")
 }
 
 pub(crate) fn finish(mut child: Child, stdin: &str) -> Ran {
     // The command may end without having read it.
-    let _ = child.stdin.take().expect("it is piped").write_all(stdin.as_bytes());
+    let _ = child.stdin.take().map(|mut pipe| pipe.write_all(stdin.as_bytes()));
     let output = child.wait_with_output().expect("it ends");
     let text = |bytes| String::from_utf8(bytes).expect("it prints UTF-8");
     Ran { status: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }

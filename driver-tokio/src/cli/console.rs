@@ -42,15 +42,18 @@ impl Console {
         let (done, written) = oneshot::channel();
         // Whoever waited for it may be gone.
         thread::spawn(move || done.send(write(result.as_bytes())));
-        match written.await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => Err(Status::Fine),
-            Ok(Err(error)) => {
-                self.note(&format!("cannot write the result: {error}"));
-                Err(Status::Reported)
+        written.await.map_or(Err(Status::Reported), |written| self.written(written))
+    }
+
+    /// Says why a result could not be written; that a reader has left is no fault.
+    pub(super) fn written(&self, written: io::Result<()>) -> Result<(), Status> {
+        written.map_err(|error| {
+            if error.kind() == io::ErrorKind::BrokenPipe {
+                return Status::Fine;
             }
-            Err(_) => Err(Status::Reported),
-        }
+            self.note(&format!("cannot write the result: {error}"));
+            Status::Reported
+        })
     }
 
     /// Says something about what is going on.
@@ -91,7 +94,8 @@ fn clear(progress: &mut usize) {
     }
 }
 
-fn write(bytes: &[u8]) -> io::Result<()> {
+/// Writes all of it, now.
+pub(super) fn write(bytes: &[u8]) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(bytes)?;
     stdout.flush()

@@ -1,7 +1,7 @@
 //! `script`: the interpreter between stdin, a connection and stdout.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use sans_mcp::script::{Operation, Script};
 use sans_mcp::{Output, Server};
 use tokio::sync::{mpsc, oneshot};
 
-use super::console::Console;
+use super::console::{self, Console};
 use super::interrupt::Interrupt;
 use super::options;
 use super::report;
@@ -75,7 +75,10 @@ pub(super) async fn script(
     let status = run.finish(interrupt).await;
     // What was handed to the printer is printed before the process ends, unless nobody wants to wait for that.
     tokio::select! {
-        _ = printed => status,
+        printed = printed => match console.written(printed.unwrap_or(Ok(()))) {
+            Err(failed) if failed != Status::Fine => failed,
+            _ => status,
+        },
         signal = interrupt.next() => signal,
     }
 }
@@ -171,7 +174,7 @@ impl Run<'_> {
                 Some(())
             }), if is_open => Next::Output,
             read = receive(lines), if wants_input => Next::Lines(read),
-            () = room(printer), if printer_is_full => Next::Printer,
+            () = changed(printer, printer_is_full), if printer.is_some() => Next::Printer,
             () = tokio::time::sleep(sleep.unwrap_or(Duration::MAX)), if sleep.is_some() => Next::Time,
             signal = interrupt.next() => Next::Signal(signal),
         }
@@ -196,10 +199,12 @@ async fn receive(lines: &mut Option<mpsc::Receiver<io::Result<Vec<u8>>>>) -> Opt
     }
 }
 
-/// Waits until the printer has room, or is gone.
-async fn room(printer: &Option<mpsc::Sender<String>>) {
-    if let Some(printer) = printer {
-        let _ = printer.reserve().await;
+/// Waits until a printer that was full has room, or until it is gone.
+async fn changed(printer: &Option<mpsc::Sender<String>>, was_full: bool) {
+    match printer {
+        Some(printer) if was_full => drop(printer.reserve().await),
+        Some(printer) => printer.closed().await,
+        None => {}
     }
 }
 
@@ -225,19 +230,17 @@ fn read(mut source: Source) -> mpsc::Receiver<io::Result<Vec<u8>>> {
 }
 
 /// Prints on a thread of its own, so that a reader who is slow delays neither deadlines nor signals.
-fn print() -> (mpsc::Sender<String>, oneshot::Receiver<()>) {
+fn print() -> (mpsc::Sender<String>, oneshot::Receiver<io::Result<()>>) {
     let (sender, mut receiver) = mpsc::channel::<String>(PRINTING);
     let (done, printed) = oneshot::channel();
     thread::spawn(move || {
-        let mut stdout = io::stdout().lock();
-        while let Some(mut event) = receiver.blocking_recv() {
+        let mut written = Ok(());
+        while let (Ok(()), Some(mut event)) = (&written, receiver.blocking_recv()) {
             event.push('\n');
-            if stdout.write_all(event.as_bytes()).and_then(|()| stdout.flush()).is_err() {
-                break;
-            }
+            written = console::write(event.as_bytes());
         }
         // Whoever waited for this may be gone.
-        let _ = done.send(());
+        let _ = done.send(written);
     });
     (sender, printed)
 }

@@ -1,6 +1,6 @@
 //! `script`, on the fixture server. What the interpreter does is tested in core; here it is that it is connected.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
 
@@ -115,6 +115,16 @@ fn a_script_that_cannot_be_read_any_more_closes_the_session() {
     assert_eq!(ran.status, Some(2));
     assert!(ran.stderr.starts_with("sans-mcp: the script cannot be read any more: "), "{}", ran.stderr);
     assert_eq!(names(&events(&ran.stdout)).last(), Some(&"closed"));
+}
+
+#[test]
+fn events_that_cannot_be_written_fail_the_script() {
+    let full = OpenOptions::new().write(true).open("/dev/full").expect("a device that is always full");
+    let words = ["script", "-", "--", COMMAND, "fixture-server"];
+    let mut child = spawn_on(&words, Stdio::piped(), full.into());
+    assert_eq!(child.wait().expect("it ends, although its stdin is open").code(), Some(1));
+    let said = finish(child, "").stderr;
+    assert!(said.starts_with("sans-mcp: cannot write the result: No space left"), "{said}");
 }
 
 #[test]

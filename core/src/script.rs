@@ -159,7 +159,8 @@ impl Script {
         self.input.push(bytes);
     }
 
-    /// The script has no more lines: once all were carried out, the session is closed, whatever is still open.
+    /// The script has no more lines: once all were carried out, the session is closed, whatever is still open. A
+    /// shutdown that is under way closes it when its time has come.
     pub fn handle_end(&mut self) {
         self.input.end();
     }
@@ -374,7 +375,7 @@ impl Run {
         if let Some(last) = self.last.take() {
             self.events.push(last);
             self.over = true;
-        } else if ended {
+        } else if ended && session.state() != State::Draining {
             session.close(now);
         }
     }

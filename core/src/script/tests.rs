@@ -452,6 +452,33 @@ fn shutdown_lets_open_operations_finish_and_refuses_new_ones() {
 }
 
 #[test]
+fn the_end_of_input_leaves_a_shutdown_its_grace() {
+    let script = format!("{CALL_A}{{\"op\":\"shutdown\",\"grace_ms\":100}}\n");
+    let started = || {
+        let mut stage = Stage::connected(&script);
+        stage.script.handle_end();
+        stage.run();
+        stage.wait(99);
+        assert_eq!(stage.events().len(), 1, "only `ready`");
+        stage
+    };
+    let mut answered = started();
+    let id = answered.request("tools/call")["id"].clone();
+    answered.say(json!({"jsonrpc": "2.0", "id": id, "result": {}}));
+    let events = answered.events();
+    assert_eq!((&events[0]["ok"], &events[1]["event"]), (&json!(true), &json!("closed")));
+    assert!(answered.script.is_over());
+
+    let mut silent = started();
+    silent.wait(1);
+    let events = silent.events();
+    assert_eq!(
+        (&events[0]["error"]["code"], &events[1]["event"]),
+        (&json!("CLIENT_CLOSED"), &json!("closed"))
+    );
+}
+
+#[test]
 fn events_that_nobody_fetches_are_bounded_and_completions_are_not_lost() {
     let mut stage = Stage::connected(CALL_A);
     stage.events();

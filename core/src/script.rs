@@ -6,6 +6,7 @@
 mod answers;
 mod backlog;
 mod command;
+mod ended;
 mod event;
 mod input;
 
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 
 use backlog::{Backlog, Event};
 use command::{BadLine, Command};
+use ended::Ended;
 use input::Input;
 
 use crate::error::Refused;
@@ -95,6 +97,7 @@ struct Run {
     blocked: Option<Blocked>,
     /// Open operations that have an id.
     named: BTreeMap<Box<str>, Handle>,
+    ended: Ended,
     /// Open operations, those without an id included.
     open: usize,
     /// Requests of the server that were not answered yet.
@@ -144,6 +147,7 @@ impl Script {
             connection: Connection::New,
             blocked: None,
             named: BTreeMap::new(),
+            ended: Ended::default(),
             open: 0,
             requests: Vec::new(),
             events: Backlog::default(),
@@ -311,8 +315,12 @@ impl Run {
                 session.notify(now, &method, params).map_err(BadLine::Refused)?;
             }
             Command::Cancel { id, reason } => match self.named.get(&id) {
-                Some(handle) if session.cancel(now, *handle, &reason) => {}
-                _ => return Err(BadLine::NotOpen(id)),
+                // False if it has just completed: whoever writes the script could not know.
+                Some(handle) => {
+                    session.cancel(now, *handle, &reason);
+                }
+                None if self.ended.contains(&id) => {}
+                None => return Err(BadLine::NotUsed(id)),
             },
             Command::Wait { id: Some(id) } => self.blocked = Some(Blocked::Operation(id)),
             Command::Wait { id: None } => self.blocked = Some(Blocked::AllOperations),
@@ -338,7 +346,12 @@ impl Run {
                 self.open += 1;
                 self.named.extend(id.map(|id| (id, handle)));
             }
-            Err(Refused { value, refusal }) => self.events.push(event::refused(value.id(), &refusal)),
+            Err(Refused { value, refusal }) => {
+                self.events.push(event::refused(value.id(), &refusal));
+                if let Some(id) = id {
+                    self.ended.push(id);
+                }
+            }
         }
         Ok(())
     }
@@ -356,6 +369,7 @@ impl Run {
         self.open = self.open.saturating_sub(1);
         if let Some(id) = &id {
             self.named.remove(id);
+            self.ended.push(id.clone());
         }
         let id = id.as_deref();
         match outcome {

@@ -103,8 +103,8 @@ pub(super) enum BadLine {
     Type { member: &'static str, wanted: &'static str },
     #[error("an operation `{0}` is open: choose another id, or wait for it")]
     IdInUse(Box<str>),
-    #[error("no operation `{0}` is open")]
-    NotOpen(Box<str>),
+    #[error("there was no operation `{0}`: write the id that it was given")]
+    NotUsed(Box<str>),
     #[error("{0}")]
     Refused(Refusal),
 }

@@ -251,7 +251,7 @@ fn bad_lines_are_events_and_not_the_end() {
     assert_eq!(told.len(), 4, "{told:?}");
     assert_eq!(told[0], (json!(1), json!("not JSON at byte 2: expected ident")));
     assert_eq!(told[1], (json!(4), json!("an operation `a` is open: choose another id, or wait for it")));
-    assert_eq!(told[2], (json!(5), json!("no operation `x` is open")));
+    assert_eq!(told[2], (json!(5), json!("there was no operation `x`: write the id that it was given")));
     assert_eq!(told[3].0, json!(6));
     assert_eq!(stage.script.bad_lines(), 4);
     assert_eq!(stage.request("tools/call")["params"]["name"], "plain");
@@ -316,6 +316,21 @@ fn l11_l12_timeout_and_cancel_complete_the_operation() {
     let done = stage.only_event();
     assert_eq!((&done["id"], &done["error"]["code"]), (&json!("t"), &json!("MCP_TIMEOUT")));
     assert_eq!((&done["error"]["delivery"], &done["ms"]), (&json!("sent"), &json!(5.0)));
+}
+
+#[test]
+fn l12_a_cancel_that_is_late_is_no_error() {
+    let cancel = |id: &str| format!("{{\"op\":\"cancel\",\"id\":\"{id}\"}}\n");
+    let mut stage =
+        Stage::connected(&format!("{CALL_A}{{\"op\":\"call\",\"id\":\"r\",\"tool\":\"none\"}}\n"));
+    let id = stage.request("tools/call")["id"].clone();
+    stage.say(json!({"jsonrpc": "2.0", "id": id, "result": {}}));
+    stage.events();
+    stage.feed(&format!("{}{}", cancel("a"), cancel("r")));
+    assert_eq!(stage.events(), Vec::<Value>::new(), "both have completed, one because it was refused");
+    assert_eq!((stage.sent.len(), stage.script.bad_lines()), (0, 0));
+    stage.feed(&cancel("z"));
+    assert_eq!(stage.only_event()["event"], "error");
 }
 
 #[test]

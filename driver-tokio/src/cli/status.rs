@@ -15,6 +15,7 @@ pub(super) enum Status {
     Timeout = 5,
     Died = 6,
     Protocol = 7,
+    HungUp = 129,
     Interrupted = 130,
     Terminated = 143,
 }
@@ -31,6 +32,7 @@ Exit status:
     5  no answer in time
     6  the server exited, or closed its input or output
     7  the server broke the protocol or a limit
+  129  hung up (SIGHUP); the server was closed first
   130  interrupted (SIGINT); the server was closed first
   143  terminated (SIGTERM); the server was closed first";
 
@@ -96,6 +98,7 @@ mod tests {
             Status::Timeout,
             Status::Died,
             Status::Protocol,
+            Status::HungUp,
             Status::Interrupted,
             Status::Terminated,
         ];

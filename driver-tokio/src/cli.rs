@@ -97,7 +97,7 @@ async fn carry_out(console: &Arc<Console>, command: Command) -> Result<Status, S
             if options.max_total.is_some() {
                 server.settings.timeouts.maximum = options.max_total;
             }
-            let answers = options.tools.answers();
+            let answers = options.tools.answers().map_err(|error| usage_fault(console, &error))?;
             let configure = |builder| call::with_answers(builder, &answers);
             let work = async |client: &Client| call::call(console, client, &options, given).await;
             visit(console, &mut watch(console)?, server, configure, work).await
@@ -108,11 +108,12 @@ async fn carry_out(console: &Arc<Console>, command: Command) -> Result<Status, S
         }
         Command::Script(options) => {
             let server = configured(console, &options.server)?;
+            let answers = options.tools.answers().map_err(|error| usage_fault(console, &error))?;
             let source = script::open(&options.file).map_err(|error| {
                 console.note(&format!("cannot read the script `{}`: {error}", options.file.display()));
                 Status::Usage
             })?;
-            script::script(console, &mut watch(console)?, server, source, &options).await
+            script::script(console, &mut watch(console)?, server, source, answers, &options).await
         }
         Command::Demo => demo::demo(console, &mut watch(console)?).await,
         // It was carried out without a runtime.
@@ -134,8 +135,5 @@ fn usage_fault(console: &Console, error: &dyn std::error::Error) -> Status {
 
 /// The configuration; a fault in it is told before anything starts.
 fn configured(console: &Console, options: &ServerOptions) -> Result<Server, Status> {
-    options.server().map_err(|error| {
-        console.note(&report::config(&error));
-        Status::Usage
-    })
+    options.server().map_err(|error| usage_fault(console, &error))
 }

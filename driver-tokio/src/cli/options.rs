@@ -1,5 +1,6 @@
 //! The command line as it is written.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,7 +9,8 @@ use sans_mcp::script::Answers;
 use sans_mcp::{Conduct, ConfigError, IdMatching, Server, StderrMode};
 
 use super::status::Status;
-use super::{text, value};
+use super::value::Variable;
+use super::{report, text, value};
 
 /// Talk to an MCP server: a program that offers tools over its standard input and output.
 #[derive(Debug, Parser)]
@@ -133,22 +135,44 @@ pub(super) struct ToolOptions {
 }
 
 impl ToolOptions {
-    pub(super) fn answers(&self) -> Answers {
+    pub(super) fn answers(&self) -> Result<Answers, BadOptions> {
+        once("--answer", self.answer.iter().map(|(method, _)| method.as_str()))?;
         let mut answers = Answers::default();
         for (method, json) in &self.answer {
             // It was tried when the option was read.
             let _ = answers.set(method, json);
         }
-        answers
+        Ok(answers)
     }
+}
+
+/// Why options that are good each for itself cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum BadOptions {
+    #[error("{option} `{name}` is given twice: keep one of them")]
+    Twice { option: &'static str, name: String },
+    #[error("{}", report::config(.0))]
+    Config(#[from] ConfigError),
+}
+
+/// Refuses an option that is given twice for the same name.
+fn once<'a>(option: &'static str, names: impl Iterator<Item = &'a str>) -> Result<(), BadOptions> {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        if !seen.insert(name) {
+            return Err(BadOptions::Twice { option, name: text::one_line(name, text::WORD) });
+        }
+    }
+    Ok(())
 }
 
 /// What to start and how to treat it.
 #[derive(Debug, Args)]
 pub(super) struct ServerOptions {
-    /// Set a variable in the server's environment.
-    #[arg(short = 'e', long = "env", value_name = "NAME=VALUE", value_parser = value::variable)]
-    variables: Vec<(String, String)>,
+    /// Set a variable in the server's environment, or pass on one of yours by its NAME; of your environment the server
+    /// gets HOME, LOGNAME, PATH, SHELL, TERM and USER without being told, and nothing else.
+    #[arg(short = 'e', long = "env", value_name = "NAME[=VALUE]", value_parser = value::variable)]
+    variables: Vec<Variable>,
     /// Working directory of the server.
     #[arg(long, value_name = "DIRECTORY")]
     cwd: Option<PathBuf>,
@@ -193,7 +217,8 @@ enum Ids {
 
 impl ServerOptions {
     /// The configuration, checked; the tools are not listed on connecting.
-    pub(super) fn server(&self) -> Result<Server, ConfigError> {
+    pub(super) fn server(&self) -> Result<Server, BadOptions> {
+        once("-e", self.variables.iter().map(Variable::name))?;
         let (command, args) = match self.command.split_first() {
             Some((command, args)) => (command.as_str(), args),
             None => ("", &[][..]),
@@ -203,7 +228,12 @@ impl ServerOptions {
             Stderr::Inherit => StderrMode::Inherit,
             Stderr::None => StderrMode::Discard,
         });
-        server.variables = self.variables.clone();
+        for variable in &self.variables {
+            match variable.clone() {
+                Variable::Inherited(name) => server.inherit.push(name),
+                Variable::Set(name, value) => server.variables.push((name, value)),
+            }
+        }
         server.working_directory = self.cwd.clone();
         server.allow_shell = self.allow_shell;
         let settings = &mut server.settings;
@@ -246,7 +276,7 @@ mod tests {
         Options::try_parse_from(line.split(' '))
     }
 
-    fn server(line: &str) -> Result<Server, ConfigError> {
+    fn server(line: &str) -> Result<Server, BadOptions> {
         match parse(line).expect("a good line").command {
             Command::List(list) => list.server.server(),
             other => panic!("{other:?}"),
@@ -261,12 +291,13 @@ mod tests {
     #[test]
     fn options_become_settings() {
         let server = server(
-            "sans-mcp list -e A=b -e C= --cwd /tmp --timeout 500ms --connect-timeout 2m --strict --max-line 128m --stderr none --id-matching decimal -- /opt/docs-server --json -e x",
+            "sans-mcp list -e A=b -e C= -e PATH --cwd /tmp --timeout 500ms --connect-timeout 2m --strict --max-line 128m --stderr none --id-matching decimal -- /opt/docs-server --json -e x",
         )
         .unwrap();
         assert_eq!((server.name.as_str(), server.command.as_str()), ("docs-server", "/opt/docs-server"));
         assert_eq!(server.args, ["--json", "-e", "x"]);
         assert_eq!(server.variables, [("A".to_owned(), "b".to_owned()), ("C".to_owned(), String::new())]);
+        assert_eq!(server.inherit, ["PATH"]);
         assert_eq!(server.settings.timeouts.call, Some(Duration::from_millis(500)));
         assert_eq!(server.settings.timeouts.connect, Some(Duration::from_secs(120)));
         assert_eq!(server.settings.conduct, Conduct::Strict);
@@ -276,7 +307,10 @@ mod tests {
 
     #[test]
     fn l03_a_shell_is_refused_unless_allowed() {
-        assert!(matches!(server("sans-mcp list -- bash -c x"), Err(ConfigError::Blocked { .. })));
+        assert!(matches!(
+            server("sans-mcp list -- bash -c x"),
+            Err(BadOptions::Config(ConfigError::Blocked { .. }))
+        ));
         assert!(server("sans-mcp list --allow-shell -- bash -c x").is_ok());
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use sans_mcp::script::{Operation, Script};
+use sans_mcp::script::{Answers, Operation, Script};
 use sans_mcp::{Output, Server};
 use tokio::sync::{mpsc, oneshot};
 
@@ -43,9 +43,9 @@ pub(super) async fn script(
     interrupt: &mut Interrupt,
     mut server: Server,
     source: Source,
+    answers: Answers,
     options: &options::Script,
 ) -> Status {
-    let answers = options.tools.answers();
     let settings = &mut server.settings;
     settings.capabilities = answers.capabilities();
     settings.list_on_connect = true;

@@ -1,9 +1,12 @@
 //! Values of options: times, sizes, variables, answers.
 
+use std::env;
 use std::time::Duration;
 
 use sans_mcp::Timeouts;
 use sans_mcp::script::{Answers, BadAnswer};
+
+use super::text;
 
 /// Why a value cannot be used. The message says what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,8 +23,10 @@ pub(super) enum BadValue {
     NoSizeUnit(String),
     #[error("write a whole number and a unit, such as 64k or 10m")]
     NotASize,
-    #[error("write NAME=VALUE")]
+    #[error("write NAME=VALUE, or the NAME of a variable of yours")]
     NotAVariable,
+    #[error("you have no variable `{0}` to pass on: set it, or write NAME=VALUE")]
+    NoVariable(String),
     #[error("write METHOD=JSON, such as 'roots/list={{\"roots\":[]}}'")]
     NotAnAnswer,
     #[error("{0}")]
@@ -57,8 +62,30 @@ pub(super) fn size(text: &str) -> Result<usize, BadValue> {
     Ok(usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(unit))
 }
 
-pub(super) fn variable(text: &str) -> Result<(String, String), BadValue> {
-    pair(text).ok_or(BadValue::NotAVariable)
+/// A variable for the server's environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Variable {
+    /// With the value that the caller's own one has.
+    Inherited(String),
+    Set(String, String),
+}
+
+impl Variable {
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Variable::Inherited(name) | Variable::Set(name, _) => name,
+        }
+    }
+}
+
+/// `NAME=VALUE`, or the name of a variable that there is.
+pub(super) fn variable(text: &str) -> Result<Variable, BadValue> {
+    match pair(text) {
+        Some((name, value)) => Ok(Variable::Set(name, value)),
+        None if text.is_empty() || text.contains(['=', '\0']) => Err(BadValue::NotAVariable),
+        None if env::var_os(text).is_none() => Err(BadValue::NoVariable(text::one_line(text, text::WORD))),
+        None => Ok(Variable::Inherited(text.to_owned())),
+    }
 }
 
 /// The answer to a request of the server, checked so that a wrong one is told before anything starts.
@@ -109,9 +136,10 @@ mod tests {
 
     #[test]
     fn variables_and_answers_are_pairs() {
-        assert_eq!(variable("A=b=c"), Ok(("A".to_owned(), "b=c".to_owned())));
-        assert_eq!(variable("A="), Ok(("A".to_owned(), String::new())));
-        assert_eq!(variable("A"), Err(BadValue::NotAVariable));
+        assert_eq!(variable("A=b=c"), Ok(Variable::Set("A".to_owned(), "b=c".to_owned())));
+        assert_eq!(variable("A="), Ok(Variable::Set("A".to_owned(), String::new())));
+        assert_eq!(variable("PATH"), Ok(Variable::Inherited("PATH".to_owned())));
+        assert_eq!(variable("NO SUCH"), Err(BadValue::NoVariable("NO SUCH".to_owned())));
         assert_eq!(variable("=b"), Err(BadValue::NotAVariable));
         assert!(answer(r#"roots/list={"roots":[]}"#).is_ok());
         assert_eq!(answer("roots/list"), Err(BadValue::NotAnAnswer));

@@ -140,7 +140,12 @@ fn l02_usage_errors_say_what_to_change_and_start_nothing() {
         ("list --timeout 5", "it has no unit: write 5ms, 5s or 5m"),
         ("list --max-line 10", "it has no unit: write 10k or 10m"),
         ("list --max-line 9999m", "(here: --max-line)"),
-        ("list -e NAME", "write NAME=VALUE"),
+        ("list -e =", "write NAME=VALUE, or the NAME of a variable of yours"),
+        ("list -e NO_SUCH_VARIABLE", "you have no variable `NO_SUCH_VARIABLE` to pass on"),
+        ("list -e A=1 -e A=1", "-e `A` is given twice"),
+        ("list -e PATH -e PATH=/bin", "-e `PATH` is given twice"),
+        ("call ask --answer roots/list={} --answer roots/list={}", "--answer `roots/list` is given twice"),
+        ("script - --answer roots/list={} --answer roots/list={}", "--answer `roots/list` is given twice"),
         ("list --stderr maybe", "possible values: tail, inherit, none"),
         ("list --nonsense", "unexpected argument '--nonsense'"),
         ("call echo value=1 --max-total 5s", "--reset-on-progress"),
@@ -220,9 +225,11 @@ fn l22_stderr_of_the_server_is_shown_as_asked() {
 
 #[test]
 fn l04_the_server_sees_the_variables_it_was_given() {
-    let ran = run("call environment -e GIVEN=a=b", "");
+    assert_eq!(json(&run("call environment", "").stdout)["OF_THE_CALLER"], Value::Null);
+    let ran = run("call environment -e GIVEN=a=b -e OF_THE_CALLER", "");
     let variables = json(&ran.stdout);
     assert_eq!((&variables["GIVEN"], &variables["CARGO_MANIFEST_DIR"]), (&Value::from("a=b"), &Value::Null));
+    assert_eq!(variables["OF_THE_CALLER"], "its value", "passed on by its name");
 }
 
 #[test]

@@ -47,6 +47,7 @@ pub(crate) fn spawn(words: &[&str]) -> Child {
 /// As [`spawn`], with other ends of stdin and stdout.
 pub(crate) fn spawn_on(words: &[&str], stdin: Stdio, stdout: Stdio) -> Child {
     let mut command = Command::new(COMMAND);
+    command.env("OF_THE_CALLER", "its value");
     command.args(words).stdin(stdin).stdout(stdout).stderr(Stdio::piped());
     command.spawn().expect("the command starts")
 }

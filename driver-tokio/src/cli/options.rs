@@ -176,7 +176,7 @@ pub(super) struct ServerOptions {
     /// Working directory of the server.
     #[arg(long, value_name = "DIRECTORY")]
     cwd: Option<PathBuf>,
-    /// How long an answer may take, such as 500ms, 30s or 2m [default: 30s].
+    /// How long an answer may take, in ms, s or m, such as 500ms, 30s or 2m [default: 30s].
     #[arg(long, value_name = "TIME", value_parser = value::time)]
     timeout: Option<Duration>,
     /// How long starting and shaking hands may take [default: 60s].
@@ -185,7 +185,7 @@ pub(super) struct ServerOptions {
     /// End at the first line of the server's output that is no message, instead of passing it over.
     #[arg(long)]
     strict: bool,
-    /// Longest line that is read as a message, such as 64k or 10m [default: 10m].
+    /// Longest line that is read as a message, in k or m, such as 64k or 10m [default: 10m].
     #[arg(long, value_name = "SIZE", value_parser = value::size)]
     max_line: Option<usize>,
     /// What becomes of the server's stderr: its end is shown when something failed, all of it is, or none.

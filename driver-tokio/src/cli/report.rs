@@ -39,7 +39,6 @@ pub(super) fn connect(error: &ConnectError) -> (String, Status) {
 pub(super) fn config(error: &ConfigError) -> String {
     let option = match error {
         ConfigError::Blocked { .. } => "--allow-shell",
-        ConfigError::OutOfRange { field: "settings.limits.line", .. } => "--max-line",
         _ => return error.to_string(),
     };
     format!("{error} (here: {option})")

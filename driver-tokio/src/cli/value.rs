@@ -1,6 +1,7 @@
 //! Values of options: times, sizes, variables, answers.
 
 use std::env;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use sans_mcp::Timeouts;
@@ -11,18 +12,18 @@ use super::text;
 /// Why a value cannot be used. The message says what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BadValue {
-    #[error("it has no unit: write {0}ms, {0}s or {0}m")]
-    NoTimeUnit(String),
-    #[error("write a whole number and a unit, such as 500ms, 30s or 2m")]
+    #[error("it has no unit: write {0}")]
+    NoUnit(String),
+    #[error(
+        "write a whole number and ms, s or m after it, such as 500ms, 30s or 2m; there are no other units"
+    )]
     NotATime,
-    #[error("write at least 1ms")]
-    NoTime,
-    #[error("write at most {} days", Timeouts::LONGEST.as_secs() / 86_400)]
-    LongTime,
-    #[error("it has no unit: write {0}k or {0}m")]
-    NoSizeUnit(String),
-    #[error("write a whole number and a unit, such as 64k or 10m")]
+    #[error("choose from 1ms to {}m", Timeouts::LONGEST.as_secs() / 60)]
+    TimeRange,
+    #[error("write a whole number and k or m after it, such as 64k or 10m; there are no other units")]
     NotASize,
+    #[error("choose from {}k to {}m", SIZES.start() >> 10, SIZES.end() >> 20)]
+    SizeRange,
     #[error("write NAME=VALUE, or the NAME of a variable of yours")]
     NotAVariable,
     #[error("you have no variable `{0}` to pass on: set it, or write NAME=VALUE")]
@@ -33,6 +34,9 @@ pub(super) enum BadValue {
     Answer(BadAnswer),
 }
 
+/// 1 KiB to 1 GiB: what the configuration takes for the longest line.
+const SIZES: RangeInclusive<usize> = 1 << 10..=1 << 30;
+
 /// A time such as `500ms`, `30s` or `2m`. A plain number is refused: everybody has another unit in mind.
 pub(super) fn time(text: &str) -> Result<Duration, BadValue> {
     let (number, unit) = split(text).ok_or(BadValue::NotATime)?;
@@ -40,26 +44,35 @@ pub(super) fn time(text: &str) -> Result<Duration, BadValue> {
         "ms" => Some(number),
         "s" => number.checked_mul(1_000),
         "m" => number.checked_mul(60_000),
-        "" => return Err(BadValue::NoTimeUnit(text.to_owned())),
+        "" => return Err(no_unit(text, &["ms", "s", "m"], BadValue::TimeRange, |text| time(text).is_ok())),
         _ => return Err(BadValue::NotATime),
     };
-    match millis.map(Duration::from_millis) {
-        Some(Duration::ZERO) => Err(BadValue::NoTime),
-        Some(time) if time <= Timeouts::LONGEST => Ok(time),
-        _ => Err(BadValue::LongTime),
-    }
+    let time = millis.map(Duration::from_millis);
+    time.filter(|time| !time.is_zero() && *time <= Timeouts::LONGEST).ok_or(BadValue::TimeRange)
 }
 
-/// A size such as `64k` or `10m`, in bytes; `k` is 1024 of them. What is allowed, the configuration says.
+/// A size such as `64k` or `10m`, in bytes; `k` is 1024 of them.
 pub(super) fn size(text: &str) -> Result<usize, BadValue> {
     let (number, unit) = split(text).ok_or(BadValue::NotASize)?;
     let unit = match unit {
         "k" => 1 << 10,
         "m" => 1 << 20,
-        "" => return Err(BadValue::NoSizeUnit(text.to_owned())),
+        "" => return Err(no_unit(text, &["k", "m"], BadValue::SizeRange, |text| size(text).is_ok())),
         _ => return Err(BadValue::NotASize),
     };
-    Ok(usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(unit))
+    let size = usize::try_from(number).ok().and_then(|number| number.checked_mul(unit));
+    size.filter(|size| SIZES.contains(size)).ok_or(BadValue::SizeRange)
+}
+
+/// What to write instead of a plain number: it with each unit that makes a value which is taken.
+fn no_unit(number: &str, units: &[&str], range: BadValue, is_taken: impl Fn(&str) -> bool) -> BadValue {
+    let taken = units.iter().map(|unit| format!("{number}{unit}")).filter(|text| is_taken(text));
+    let taken: Vec<String> = taken.collect();
+    match taken.split_last() {
+        None => range,
+        Some((only, [])) => BadValue::NoUnit(only.clone()),
+        Some((last, others)) => BadValue::NoUnit(format!("{} or {last}", others.join(", "))),
+    }
 }
 
 /// A variable for the server's environment.
@@ -110,6 +123,7 @@ fn split(text: &str) -> Option<(u64, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sans_mcp::{Limits, Server};
 
     #[test]
     fn a_time_has_a_unit() {
@@ -120,18 +134,37 @@ mod tests {
         for text in ["", "s", "1.5s", "-1s", "1h", "1 s", "99999999999999999999s"] {
             assert_eq!(time(text), Err(BadValue::NotATime), "{text}");
         }
-        assert_eq!(time("0s"), Err(BadValue::NoTime));
-        assert_eq!(time("999999999m"), Err(BadValue::LongTime));
-        assert_eq!(time("18446744073709551615m"), Err(BadValue::LongTime));
+        for text in ["0s", "999999999m", "18446744073709551615m"] {
+            assert_eq!(time(text), Err(BadValue::TimeRange), "{text}");
+        }
     }
 
     #[test]
     fn a_size_has_a_unit() {
         assert_eq!(size("64k"), Ok(65_536));
         assert_eq!(size("10m"), Ok(10 << 20));
-        assert_eq!(size("64"), Err(BadValue::NoSizeUnit("64".to_owned())));
+        assert_eq!(size("64").unwrap_err().to_string(), "it has no unit: write 64k or 64m");
         assert_eq!(size("1g"), Err(BadValue::NotASize));
-        assert_eq!(size("18446744073709551615m"), Ok(usize::MAX));
+        for text in ["0k", "1025m", "18446744073709551615m"] {
+            assert_eq!(size(text), Err(BadValue::SizeRange), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_suggested_is_taken() {
+        let said = |fault: BadValue| fault.to_string();
+        assert_eq!(said(time("0").unwrap_err()), "choose from 1ms to 527040m");
+        assert_eq!((time("1ms").is_ok(), time("527040m")), (true, Ok(Timeouts::LONGEST)));
+        assert_eq!(said(time("99999999").unwrap_err()), "it has no unit: write 99999999ms");
+        assert_eq!(said(size("0").unwrap_err()), "choose from 1k to 1024m");
+        assert_eq!(said(size("2000").unwrap_err()), "it has no unit: write 2000k");
+        let takes = |line: usize| {
+            let mut server = Server::new("s", "s");
+            (server.settings.limits.line, server.settings.limits.discard) = (line, line.max(Limits::DISCARD));
+            server.check().is_ok()
+        };
+        let (least, most) = (*SIZES.start(), *SIZES.end());
+        assert_eq!([least - 1, least, most, most + 1].map(takes), [false, true, true, false]);
     }
 
     #[test]

@@ -138,8 +138,11 @@ fn l02_usage_errors_say_what_to_change_and_start_nothing() {
     let switches = format!("--pids {}", place.file("pids"));
     for (line, message) in [
         ("list --timeout 5", "it has no unit: write 5ms, 5s or 5m"),
+        ("list --timeout 0", "choose from 1ms to 527040m"),
+        ("list --timeout 1h", "write a whole number and ms, s or m after it"),
         ("list --max-line 10", "it has no unit: write 10k or 10m"),
-        ("list --max-line 9999m", "(here: --max-line)"),
+        ("list --max-line 0", "choose from 1k to 1024m"),
+        ("list --max-line 9999m", "choose from 1k to 1024m"),
         ("list -e =", "write NAME=VALUE, or the NAME of a variable of yours"),
         ("list -e NO_SUCH_VARIABLE", "you have no variable `NO_SUCH_VARIABLE` to pass on"),
         ("list -e A=1 -e A=1", "-e `A` is given twice"),

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use sans_mcp::script::Answers;
-use sans_mcp::{PeerReply, Tool};
+use sans_mcp::{PeerReply, Timeouts, Tool};
 use serde_json::value::RawValue;
 
 use super::arguments::Given;
@@ -51,7 +51,9 @@ async fn called(
     options: &options::Call,
     given: Given,
 ) -> Result<ToolReply, (String, Status)> {
-    let failed = |error: CallError| report::call(&error);
+    let maximum = options.max_total.unwrap_or(Timeouts::MAXIMUM);
+    let maximum = options.reset_on_progress.then_some(maximum);
+    let failed = |error: CallError| report::call(&error, maximum);
     let tools = client.list_tools().await.map_err(failed)?;
     let Some(tool) = tools.get(&options.tool) else {
         return Err((unknown(&options.tool, &tools.near(&options.tool)), Status::Usage));

@@ -1,6 +1,7 @@
 //! `check`: every step of a conversation, timed, with what is odd about it.
 
 use std::fmt::Write;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,7 @@ pub(super) async fn check(
     server: Server,
     as_json: bool,
 ) -> Status {
+    let directory = server.working_directory.clone();
     let bound = server.settings.timeouts.close_bound();
     let client = match Client::builder(server).build() {
         Ok(client) => client,
@@ -32,7 +34,7 @@ pub(super) async fn check(
     };
     let mut report = Report::default();
     let interrupted = tokio::select! {
-        () = report.examine(console, &client) => None,
+        () = report.examine(console, &client, directory.as_deref()) => None,
         signal = interrupt.next() => Some(signal),
     };
     let began = Instant::now();
@@ -73,10 +75,10 @@ impl Default for Report {
 
 impl Report {
     /// Connects, lists and pings.
-    async fn examine(&mut self, console: &Console, client: &Client) {
+    async fn examine(&mut self, console: &Console, client: &Client, directory: Option<&Path>) {
         let began = Instant::now();
         if let Err(error) = client.start().await {
-            let (text, status) = report::connect(&error);
+            let (text, status) = report::connect(&error, directory);
             console.note(&text);
             self.step("connect", began, Err((error.to_string(), status)));
             return;
@@ -243,7 +245,7 @@ impl Report {
 }
 
 fn told(console: &Console, error: &CallError) -> (String, Status) {
-    let (text, status) = report::call(error);
+    let (text, status) = report::call(error, None);
     console.note(&text);
     (error.to_string(), status)
 }

@@ -11,7 +11,7 @@ pub(super) async fn list(console: &Console, client: &Client, json: bool) -> Stat
     let catalog = match client.list_tools().await {
         Ok(catalog) => catalog,
         Err(error) => {
-            let (text, status) = report::call(&error);
+            let (text, status) = report::call(&error, None);
             console.note(&text);
             return status;
         }

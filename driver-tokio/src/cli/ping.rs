@@ -11,7 +11,7 @@ pub(super) async fn ping(console: &Console, client: &Client, json: bool) -> Stat
     let elapsed = match client.ping().await {
         Ok(elapsed) => elapsed,
         Err(error) => {
-            let (text, status) = report::call(&error);
+            let (text, status) = report::call(&error, None);
             console.note(&text);
             return status;
         }

@@ -1,8 +1,11 @@
 //! What went wrong, for people: all that is known, and no more of stderr than is read.
 
 use std::fmt::Write;
+use std::path::Path;
+use std::time::Duration;
 
-use sans_mcp::{ConfigError, End, Failure, Tail};
+use sans_mcp::error::{HandshakeFault, Hint, PeerFault, WalkFault};
+use sans_mcp::{Cause, ConfigError, End, Failure, FailureKind, StartFailure, Tail};
 
 use super::status::Status;
 use super::text;
@@ -11,22 +14,31 @@ use crate::{CallError, ConnectError};
 /// Lines of stderr that are shown.
 const LINES: usize = 20;
 
-/// A failed call, and the status that tells it.
-pub(super) fn call(error: &CallError) -> (String, Status) {
+/// A failed call, and the status that tells it. `maximum` is what progress could extend its timeout to, if it could.
+pub(super) fn call(error: &CallError, maximum: Option<Duration>) -> (String, Status) {
     match error {
         CallError::Refused { refusal, .. } => (error.to_string(), Status::of_refusal(refusal)),
-        CallError::Failed(error) => (failure(error), Status::of_failure(error)),
+        CallError::Failed(error) => {
+            let option = option_for(error.kind(), maximum);
+            (failure(error, option.map(str::to_owned)), Status::of_failure(error))
+        }
         CallError::Undecodable { .. } => (error.to_string(), Status::Protocol),
     }
 }
 
-/// A failed connect, and the status that tells it.
-pub(super) fn connect(error: &ConnectError) -> (String, Status) {
+/// A failed connect to a server that was to work in `directory`, and the status that tells it.
+pub(super) fn connect(error: &ConnectError, directory: Option<&Path>) -> (String, Status) {
     match error {
         ConnectError::Config(error) => (config(error), Status::Usage),
         ConnectError::Refused { .. } => (error.to_string(), Status::Connect),
         ConnectError::Failed { failure: error, end } => {
-            let mut text = failure(error);
+            let option = match (&end.cause, directory) {
+                (Cause::Start { failure: StartFailure::BadWorkingDirectory, .. }, Some(directory)) => {
+                    Some(format!("--cwd {}", directory.display()))
+                }
+                _ => option_for(error.kind(), None).map(str::to_owned),
+            };
+            let mut text = failure(error, option);
             if !end.gone() {
                 let _ = write!(text, "\n  {end}");
             }
@@ -37,18 +49,65 @@ pub(super) fn connect(error: &ConnectError) -> (String, Status) {
 
 /// A configuration that cannot be used; nothing was started.
 pub(super) fn config(error: &ConfigError) -> String {
-    let option = match error {
-        ConfigError::Blocked { .. } => "--allow-shell",
-        _ => return error.to_string(),
-    };
-    format!("{error} (here: {option})")
+    let option = matches!(error, ConfigError::Blocked { .. }).then_some("--allow-shell");
+    format!("{error}{}", here(option))
 }
 
-fn failure(failure: &Failure) -> String {
-    let mut text =
-        format!("server `{}`: `{}` failed: {}", failure.server(), failure.method(), failure.kind());
+/// Names the option of this command that a message is about.
+fn here(option: Option<&str>) -> String {
+    option.map(|option| format!(" (here: {option})")).unwrap_or_default()
+}
+
+/// The option that decides whether something fails so.
+fn option_for(kind: &FailureKind, maximum: Option<Duration>) -> Option<&'static str> {
+    match kind {
+        FailureKind::Timeout(limit) if Some(*limit) == maximum => Some("--max-total"),
+        FailureKind::Timeout(_) | FailureKind::Walk(WalkFault::TimedOut(_)) => Some("--timeout"),
+        FailureKind::Ended(Cause::ConnectTimeout(_)) => Some("--connect-timeout"),
+        FailureKind::TooLarge { .. }
+        | FailureKind::Ended(
+            Cause::Handshake(HandshakeFault::TooLarge(_)) | Cause::Peer(PeerFault::LongLine { .. }),
+        ) => Some("--max-line"),
+        FailureKind::InvalidResult(_) => Some("--no-validate"),
+        _ => None,
+    }
+}
+
+fn option_for_hint(hint: &Hint) -> Option<&'static str> {
+    let Hint::NearMiss(id) = hint else { return None };
+    let digits = id.strip_prefix('"')?.strip_suffix('"')?;
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then_some("--id-matching decimal")
+}
+
+/// What a start that failed so may be about, beyond what it says itself.
+fn question(failure: &Failure) -> Option<&'static str> {
+    let FailureKind::Ended(cause) = failure.kind() else { return None };
+    match cause {
+        Cause::Start { command, failure: StartFailure::NotFound { .. } } if command.contains('=') => {
+            Some("is it an argument of the tool? those go before `--`")
+        }
+        Cause::ExitedInHandshake(_) | Cause::Handshake(HandshakeFault::InputClosed)
+            if failure.stderr().is_empty() =>
+        {
+            Some("is it an MCP server on stdin and stdout, and do its arguments select that?")
+        }
+        _ => None,
+    }
+}
+
+fn failure(failure: &Failure, option: Option<String>) -> String {
+    let mut text = format!(
+        "server `{}`: `{}` failed: {}{}",
+        failure.server(),
+        failure.method(),
+        failure.kind(),
+        here(option.as_deref())
+    );
     for hint in failure.hints() {
-        let _ = write!(text, "; {hint}");
+        let _ = write!(text, "; {hint}{}", here(option_for_hint(hint)));
+    }
+    if let Some(question) = question(failure) {
+        let _ = write!(text, "\n  {question}");
     }
     let _ = write!(text, "\n  {}", failure.code());
     if failure.method() == "tools/call" {

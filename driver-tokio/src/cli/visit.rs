@@ -1,5 +1,6 @@
 //! One conversation: connect, do something, close, whatever happens.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use sans_mcp::{End, Server, StderrMode};
@@ -19,6 +20,7 @@ pub(super) async fn visit(
     configure: impl FnOnce(Builder) -> Builder,
     work: impl AsyncFnOnce(&Client) -> Status,
 ) -> Status {
+    let directory = server.working_directory.clone();
     let shows_stderr = server.stderr == StderrMode::Tail;
     let mut builder = configure(Client::builder(server));
     let told = tokio::spawn(tell(console.clone(), builder.events()));
@@ -30,7 +32,7 @@ pub(super) async fn visit(
         }
     };
     let result = tokio::select! {
-        status = connected(console, &client, work) => Ok(status),
+        status = connected(console, &client, directory.as_deref(), work) => Ok(status),
         signal = interrupt.next() => Err(signal),
     };
     console.clear_progress();
@@ -54,11 +56,16 @@ pub(super) async fn visit(
     result.unwrap_or_else(|signal| signal)
 }
 
-async fn connected(console: &Console, client: &Client, work: impl AsyncFnOnce(&Client) -> Status) -> Status {
+async fn connected(
+    console: &Console,
+    client: &Client,
+    directory: Option<&Path>,
+    work: impl AsyncFnOnce(&Client) -> Status,
+) -> Status {
     match client.start().await {
         Ok(()) => work(client).await,
         Err(error) => {
-            let (text, status) = report::connect(&error);
+            let (text, status) = report::connect(&error, directory);
             console.note(&text);
             status
         }

@@ -177,28 +177,45 @@ fn l06_failures_to_start_and_to_connect_are_told_apart() {
     let place = Place::new();
     let script = place.write("server", "#!/bin/sh\n");
     assert_fails(run_alone(&format!("list -- {script}")), 3, "not permitted to execute it");
-    assert_fails(run("list --cwd /no/such/directory", ""), 3, "the working directory is missing");
-    assert_fails(run_words(&["list"], "--exit-at-start 4 --stderr-text why", ""), 3, "exit code 4");
+    assert_fails(
+        run("list --cwd /no/such/directory", ""),
+        3,
+        "check its path (here: --cwd /no/such/directory)",
+    );
+    let question = "is it an MCP server on stdin and stdout, and do its arguments select that?";
+    let ran = run("list", "--exit-at-start 4 --stderr-text why");
+    assert!(!ran.stderr.contains(question), "its stderr says more: {}", ran.stderr);
+    assert_fails(ran, 3, "exit code 4");
+    assert_fails(run("list", "--exit-at-start 4"), 3, question);
+    assert_fails(
+        run_alone("call add -- a=1 -- docs-server"),
+        3,
+        "is it an argument of the tool? those go before `--`",
+    );
     assert_fails(
         run("list --connect-timeout 100ms", "--mode init-never"),
         3,
-        "no answer to `initialize` within 100 ms",
+        "slow to start (here: --connect-timeout)",
     );
     assert_fails(run("list", "--protocol 1999-12-31"), 3, "server speaks version `1999-12-31`");
 }
 
 #[test]
 fn l11_l15_w05_timeout_death_and_violation_have_a_status_each() {
-    assert_fails(run("call never --timeout 100ms", ""), 5, "no answer within 100 ms\n  MCP_TIMEOUT, sent");
+    assert_fails(
+        run("call never --timeout 100ms", ""),
+        5,
+        "no answer within 100 ms (here: --timeout)\n  MCP_TIMEOUT, sent",
+    );
     let ran = run("call exit code=3", "--stderr-text last-words");
     assert_fails(ran, 6, "server exited (exit code 3)\n  MCP_PROCESS_EXIT, sent");
     assert_fails(run("call echo value=1 --strict", "--mode log-line"), 7, "conduct is strict");
     assert_fails(run("call echo value=1", "--mode both"), 7, "both a result and an error");
-    assert_fails(run("call blob bytes=100000 --max-line 64k", ""), 7, "over the limit of 65536 bytes");
+    assert_fails(run("call blob bytes=100000 --max-line 64k", ""), 7, "raise the limit (here: --max-line)");
     assert_fails(
         run("call echo value=1 --timeout 200ms", "--mode id-string"),
         5,
-        "is not the id that was sent",
+        "is not the id that was sent (here: --id-matching decimal)",
     );
     assert_prints(run("call echo value=1 --id-matching decimal", "--mode id-string"), "1\n");
 }
@@ -252,7 +269,7 @@ fn progress_can_extend_the_timeout() {
     assert_eq!(run(call, "").status, Some(5));
     assert_prints(run(&format!("{call} --reset-on-progress"), ""), "6 steps\n");
     let ran = run(&format!("{call} --reset-on-progress --max-total 450ms"), "");
-    assert_fails(ran, 5, "MCP_TIMEOUT");
+    assert_fails(ran, 5, "no answer within 450 ms (here: --max-total)");
 }
 
 #[test]

@@ -19,12 +19,14 @@ mod text;
 mod value;
 mod visit;
 
+use std::env;
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use sans_mcp::Server;
 use sans_mcp_fixtures as fixtures;
 
@@ -44,7 +46,7 @@ const FIXTURE_SERVER: &str = "fixture-server";
 pub fn run() -> ExitCode {
     let options = match Options::try_parse() {
         Ok(options) => options,
-        Err(error) => return usage(&error),
+        Err(error) => return usage(error),
     };
     if let Command::FixtureServer(server) = options.command {
         return fixtures::Server::new([FIXTURE_SERVER]).run(server.switches);
@@ -61,19 +63,44 @@ pub fn run() -> ExitCode {
 }
 
 /// Says what is wrong with the command line, or what it offers.
-fn usage(error: &clap::Error) -> ExitCode {
+fn usage(mut error: clap::Error) -> ExitCode {
+    if let Some(ContextValue::StyledStrs(mut tips)) = error.remove(ContextKind::Suggested) {
+        // To put `--` before an option would make a server's command of it.
+        tips.retain(|tip| !tip.to_string().contains("'-- "));
+        if !tips.is_empty() {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        }
+    }
     // A closed stdout is no fault.
     let _ = error.print();
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Status::Fine.into(),
-        ErrorKind::MissingRequiredArgument | ErrorKind::UnknownArgument => {
-            let hint =
-                "The server's command comes last, after `--`: sans-mcp list -- docs-server --its-own-option";
-            let _ = writeln!(io::stderr(), "\n{hint}");
-            Status::Usage.into()
-        }
-        _ => Status::Usage.into(),
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return Status::Fine.into();
     }
+    if let Some(example) = example(&error, env::args_os().nth(1)) {
+        let _ = writeln!(io::stderr(), "\nThe server's command comes last, after `--`: {example}");
+    }
+    Status::Usage.into()
+}
+
+/// A line that shows where the server's command goes, where that may be what is wrong with it.
+fn example(error: &clap::Error, subcommand: Option<OsString>) -> Option<String> {
+    let subcommand = subcommand?;
+    let before = match subcommand.to_str().unwrap_or_default() {
+        "demo" => return None,
+        "call" => "call TOOL NAME=VALUE",
+        "script" => "script FILE",
+        known @ ("list" | "ping" | "check") => known,
+        _ => "list",
+    };
+    let about_the_command = match error.kind() {
+        ErrorKind::UnknownArgument => true,
+        ErrorKind::MissingRequiredArgument => match error.get(ContextKind::InvalidArg) {
+            Some(ContextValue::Strings(missing)) => missing.iter().any(|word| word.contains("COMMAND")),
+            _ => true,
+        },
+        _ => false,
+    };
+    about_the_command.then(|| format!("sans-mcp {before} -- docs-server --its-own-option"))
 }
 
 async fn carry_out(console: &Arc<Console>, command: Command) -> Result<Status, Status> {

@@ -164,8 +164,23 @@ fn l02_usage_errors_say_what_to_change_and_start_nothing() {
         assert_fails(run(line, &switches), 2, message);
     }
     assert_eq!(place.read("pids"), "");
-    for line in ["list", "list docs-server", "call"] {
-        assert_fails(run_alone(line), 2, "The server's command comes last, after `--`");
+    for (line, example) in [
+        ("list", "list -- docs-server"),
+        ("list docs-server", "list -- docs-server"),
+        ("ping --bogus -- srv", "ping -- docs-server"),
+        ("call", "call TOOL NAME=VALUE -- docs-server"),
+        ("script x", "script FILE -- docs-server"),
+        ("--bogus", "list -- docs-server"),
+    ] {
+        let ran = run_alone(line);
+        assert!(!ran.stderr.contains("as a value"), "a tip that leads the wrong way: {}", ran.stderr);
+        assert_fails(ran, 2, &format!("The server's command comes last, after `--`: sans-mcp {example}"));
+    }
+    assert_fails(run_alone("--json list"), 2, "'list --json' exists");
+    for line in ["demo --bogus", "call echo --max-total 5s -- srv"] {
+        let ran = run_alone(line);
+        assert!(!ran.stderr.contains("comes last"), "that is not what is wrong: {}", ran.stderr);
+        assert_fails(ran, 2, "error: ");
     }
     assert_fails(run_alone("list -- bash -c true"), 2, "(here: --allow-shell)");
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::console::Console;
 use super::interrupt::Interrupt;
 use super::status::Status;
-use super::{report, text, visit};
+use super::{report, show, text, visit};
 use crate::{CallError, Client};
 
 /// Tools that are named one by one in a problem.
@@ -83,10 +83,7 @@ impl Report {
             self.step("connect", began, Err((error.to_string(), status)));
             return;
         }
-        let info = client.server_info();
-        let (name, version) = info.as_ref().map_or(("", ""), |info| (&info.name, &info.version));
-        let protocol = client.version().map(|version| version.as_str()).unwrap_or_default();
-        self.step("connect", began, Ok(format!("{name} {version}, protocol {protocol}")));
+        self.step("connect", began, Ok(show::server(client)));
 
         let began = Instant::now();
         if client.capabilities().is_some_and(|offers| offers.tools) {

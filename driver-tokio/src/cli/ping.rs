@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::console::Console;
 use super::status::Status;
-use super::{report, text};
+use super::{report, show, text};
 use crate::Client;
 
 pub(super) async fn ping(console: &Console, client: &Client, json: bool) -> Status {
@@ -17,15 +17,14 @@ pub(super) async fn ping(console: &Console, client: &Client, json: bool) -> Stat
         }
     };
     let ms = text::millis(elapsed);
-    let version = client.version().map(|version| version.as_str()).unwrap_or_default();
-    let info = client.server_info();
-    let (name, its_version) = info.as_ref().map_or(("", ""), |info| (&info.name, &info.version));
     let text = if json {
+        let version = client.version().map(|version| version.as_str()).unwrap_or_default();
+        let info = client.server_info();
+        let (name, its_version) = info.as_ref().map_or(("", ""), |info| (&info.name, &info.version));
         let server = json!({ "name": name, "version": its_version });
         format!("{}\n", json!({ "version": version, "server": server, "ms": ms }))
     } else {
-        let (name, its_version) = (text::one_line(name, text::WORD), text::one_line(its_version, text::WORD));
-        format!("{name} {its_version}, protocol {version}, round trip {ms:.1} ms\n")
+        format!("{}, round trip {ms:.1} ms\n", show::server(client))
     };
     console.result(text).await.map_or_else(|status| status, |()| Status::Fine)
 }

@@ -1,9 +1,25 @@
 //! Results for people.
 
+use std::fmt::Write;
+
 use sans_mcp::ResourceContents;
 use sans_mcp::{Content, Tool, ToolResult};
 
 use super::text;
+use crate::Client;
+
+/// What a server that is connected says it is: its name, its version if it has one, and the protocol's.
+pub(super) fn server(client: &Client) -> String {
+    let mut shown = String::new();
+    if let Some(info) = client.server_info() {
+        shown = text::one_line(&info.name, text::WORD);
+        if !info.version.trim_ascii().is_empty() {
+            let _ = write!(shown, " {}", text::one_line(&info.version, text::WORD));
+        }
+    }
+    let protocol = client.version().map(|version| version.as_str()).unwrap_or_default();
+    shown + ", protocol " + protocol
+}
 
 /// A tool as one line: how it is called, and the first words of what it says it does.
 pub(super) fn tool(tool: &Tool) -> String {

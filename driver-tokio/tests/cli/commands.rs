@@ -302,6 +302,13 @@ fn ping_tells_version_and_name() {
 }
 
 #[test]
+fn a_server_without_a_version_is_told_without_a_gap() {
+    let words = ["check", "--allow-shell", "--timeout", "50ms", "--", "sh", "-c", SHELL_SERVER];
+    let ran = finish(spawn(&words), "");
+    assert!(ran.stdout.contains(" ms  s, protocol 2025-06-18\n"), "{}", ran.stdout);
+}
+
+#[test]
 fn check_reports_every_step() {
     let ran = run("check", "");
     assert_eq!((ran.status, ran.stderr.as_str()), (Some(0), ""));

@@ -1,7 +1,6 @@
 //! `call`.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use sans_mcp::script::Answers;
 use sans_mcp::{PeerReply, Timeouts, Tool};
@@ -13,11 +12,6 @@ use super::options;
 use super::status::Status;
 use super::{report, show, text};
 use crate::{Builder, CallError, Client, PeerError, Progress, ToolCall, ToolReply};
-
-/// Work that is done sooner needs no progress line.
-const LONG: Duration = Duration::from_secs(1);
-/// Between two looks at the progress.
-const LOOK: Duration = Duration::from_millis(250);
 
 pub(super) async fn call(
     console: &Console,
@@ -65,32 +59,21 @@ async fn called(
         call = call.reset_on_progress();
     }
     let reply = if console.is_watched() { watched(console, tool, call).await } else { call.await };
-    console.clear_progress();
     reply.map_err(failed)
 }
 
-/// Awaits a call, and after a while shows how far it is.
+/// Awaits a call while somebody may be watching.
 async fn watched(console: &Console, tool: &Tool, call: ToolCall) -> Result<ToolReply, CallError> {
     let latest = Arc::new(Mutex::new(None::<Progress>));
     let store = latest.clone();
     let call = call.on_progress(move |progress| {
         *store.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
     });
-    let began = Instant::now();
-    let mut looks = tokio::time::interval(LOOK);
-    tokio::pin!(call);
-    loop {
-        tokio::select! {
-            reply = &mut call => return reply,
-            _ = looks.tick() => {}
-        }
-        let elapsed = began.elapsed();
-        if elapsed >= LONG {
-            let latest = latest.lock().unwrap_or_else(PoisonError::into_inner);
-            let progress = latest.as_ref().map(described).unwrap_or_default();
-            console.progress_line(&format!("{}: {} s{progress}", tool.name(), elapsed.as_secs()));
-        }
-    }
+    let so_far = || {
+        let latest = latest.lock().unwrap_or_else(PoisonError::into_inner);
+        latest.as_ref().map(described).unwrap_or_default()
+    };
+    console.watch(tool.name(), so_far, call).await
 }
 
 fn described(progress: &Progress) -> String {

@@ -77,7 +77,7 @@ impl Report {
     /// Connects, lists and pings.
     async fn examine(&mut self, console: &Console, client: &Client, directory: Option<&Path>) {
         let began = Instant::now();
-        if let Err(error) = client.start().await {
+        if let Err(error) = visit::connect(console, client).await {
             let (text, status) = report::connect(&error, directory);
             console.note(&text);
             self.step("connect", began, Err((error.to_string(), status)));

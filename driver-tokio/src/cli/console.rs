@@ -1,13 +1,20 @@
 //! What people see: results on stdout, everything else on stderr.
 
 use std::io::{self, IsTerminal, Write};
+use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
 use super::status::Status;
 use super::text;
+
+/// Work that is done sooner needs no progress line.
+const LONG: Duration = Duration::from_secs(1);
+/// Between two looks at the progress.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// Stdout for results and nothing else, stderr for all that is said about them.
 #[derive(Debug)]
@@ -64,17 +71,41 @@ impl Console {
         let _ = writeln!(io::stderr(), "sans-mcp: {}", text::visible(text));
     }
 
-    /// Shows how far something is, in place of what was shown before; only on a terminal.
-    pub(super) fn progress_line(&self, line: &str) {
-        if !self.stderr_is_terminal {
-            return;
-        }
+    /// Shows how far something is, in place of what was shown before.
+    fn progress_line(&self, line: &str) {
         let mut progress = self.progress();
         let line = text::one_line(line, 78);
         let length = line.chars().count();
         let covered = progress.saturating_sub(length);
         let _ = write!(io::stderr(), "\r{line}{:covered$}", "");
         *progress = length;
+    }
+
+    /// Awaits work, and after a while shows how long it takes and what `so_far` says of it; only on a terminal.
+    pub(super) async fn watch<R>(
+        &self,
+        name: &str,
+        so_far: impl Fn() -> String,
+        work: impl Future<Output = R>,
+    ) -> R {
+        if !self.stderr_is_terminal {
+            return work.await;
+        }
+        let began = Instant::now();
+        let mut looks = tokio::time::interval(LOOK);
+        let mut work = pin!(work);
+        let done = loop {
+            tokio::select! {
+                done = &mut work => break done,
+                _ = looks.tick() => {}
+            }
+            let elapsed = began.elapsed();
+            if elapsed >= LONG {
+                self.progress_line(&format!("{name}: {} s{}", elapsed.as_secs(), so_far()));
+            }
+        };
+        self.clear_progress();
+        done
     }
 
     /// Takes the progress line away.

@@ -9,7 +9,7 @@ use super::console::Console;
 use super::interrupt::Interrupt;
 use super::report;
 use super::status::Status;
-use crate::{Builder, Client, Event, Events};
+use crate::{Builder, Client, ConnectError, Event, Events};
 
 /// Connects to a server, does `work` with it, and closes. A signal cuts the work short, and a second one the closing;
 /// either way no process is left.
@@ -62,7 +62,7 @@ async fn connected(
     directory: Option<&Path>,
     work: impl AsyncFnOnce(&Client) -> Status,
 ) -> Status {
-    match client.start().await {
+    match connect(console, client).await {
         Ok(()) => work(client).await,
         Err(error) => {
             let (text, status) = report::connect(&error, directory);
@@ -70,6 +70,11 @@ async fn connected(
             status
         }
     }
+}
+
+/// Connects; what takes long is shown on a terminal.
+pub(super) async fn connect(console: &Console, client: &Client) -> Result<(), ConnectError> {
+    console.watch(&format!("connecting to {}", client.name()), String::new, client.start()).await
 }
 
 /// Closes within its bound, or until a signal says that this is too long. Then dropping the client kills at once.

@@ -41,14 +41,18 @@ pub(super) async fn check(
     let Some(end) = visit::close(interrupt, &client).await else {
         return interrupted.unwrap_or(Status::Interrupted);
     };
-    if let Some(signal) = interrupted {
-        return signal;
+    match interrupted {
+        // How a server ends that was not listened to to the end says nothing about it.
+        Some(_) => report.interrupted = true,
+        None => report.judge_end(&end, began, bound),
     }
-    report.judge_end(&end, began, bound);
     report.judge_conduct(&client);
     let shown = if as_json { report.to_json() } else { report.to_text() };
     tokio::select! {
-        printed = console.result(shown) => printed.map_or_else(|status| status, |()| report.status),
+        printed = console.result(shown) => {
+            let done = printed.map_or_else(|status| status, |()| report.status);
+            interrupted.unwrap_or(done)
+        }
         signal = interrupt.next() => signal,
     }
 }
@@ -58,6 +62,8 @@ struct Report {
     problems: Vec<String>,
     /// Of the first step that failed.
     status: Status,
+    /// Not every step was done.
+    interrupted: bool,
 }
 
 struct Step {
@@ -69,7 +75,7 @@ struct Step {
 
 impl Default for Report {
     fn default() -> Report {
-        Report { steps: Vec::new(), problems: Vec::new(), status: Status::Fine }
+        Report { steps: Vec::new(), problems: Vec::new(), status: Status::Fine, interrupted: false }
     }
 }
 
@@ -223,6 +229,9 @@ impl Report {
             count => format!("{count} problems"),
         };
         let _ = match self.failed() {
+            _ if self.interrupted => {
+                writeln!(text, "interrupted after {} of its steps, {problems} so far", self.steps.len())
+            }
             0 => writeln!(text, "works, {problems}"),
             count => {
                 writeln!(text, "does not work: {count} of {} steps failed, {problems}", self.steps.len())
@@ -237,7 +246,8 @@ impl Report {
             .iter()
             .map(|step| json!({ "step": step.name, "ok": step.ok, "ms": step.ms, "detail": step.detail }))
             .collect();
-        format!("{}\n", json!({ "ok": self.failed() == 0, "steps": steps, "problems": self.problems }))
+        let ok = self.failed() == 0 && !self.interrupted;
+        format!("{}\n", json!({ "ok": ok, "steps": steps, "problems": self.problems }))
     }
 }
 

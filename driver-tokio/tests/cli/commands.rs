@@ -352,6 +352,29 @@ fn check_fails_with_the_status_of_the_first_step_that_failed() {
 }
 
 #[test]
+fn an_interrupted_check_reports_the_steps_that_were_done() {
+    let place = Place::new();
+    let tells_of_ping =
+        format!("*'\"ping\"'*) echo > {}; continue ;;\n    *) continue", place.file("pinged"));
+    let server = SHELL_SERVER.replace("*) continue", &tells_of_ping);
+    for words in [&["check"][..], &["check", "--json"]] {
+        let child = spawn(&[words, &["--allow-shell", "--", "sh", "-c", &server]].concat());
+        until("it is pinged", || !place.read("pinged").is_empty());
+        place.write("pinged", "");
+        signal(&child, Signal::INT);
+        let ran = finish(child, "");
+        assert_eq!(ran.status, Some(130), "{}", ran.stderr);
+        if words.len() > 1 {
+            let told = json(&ran.stdout);
+            assert_eq!((&told["ok"], told["steps"].as_array().map(Vec::len)), (&Value::from(false), Some(2)));
+        } else {
+            let steps: Vec<_> = ran.stdout.lines().filter_map(|line| line.split(' ').next()).collect();
+            assert_eq!(steps, ["connect", "list", "problem:", "interrupted"], "{}", ran.stdout);
+        }
+    }
+}
+
+#[test]
 fn a_reader_that_leaves_ends_the_command_quietly() {
     let mut child = start(&["call", "blob", "bytes=3000000"], "");
     let mut first = [0; 10];

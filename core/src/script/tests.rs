@@ -167,6 +167,17 @@ fn a_script_connects_by_itself_and_its_commands_wait_for_that() {
 }
 
 #[test]
+fn what_happens_before_the_connection_is_made_is_told_before_ready() {
+    let mut stage = Stage::new("");
+    stage.run();
+    stage.say_raw("starting up");
+    stage.shake_hands();
+    let events = stage.events();
+    let names: Vec<_> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
+    assert_eq!(names, ["diagnostic", "ready"]);
+}
+
+#[test]
 fn operations_run_side_by_side_and_each_gets_its_own_raw_result() {
     let mut stage = Stage::connected(&format!("{CALL_A}{CALL_B}"));
     stage.events();
@@ -234,6 +245,10 @@ fn a_refused_command_completes_and_leaves_no_trace() {
     assert!(done["error"]["message"].as_str().unwrap().contains("did you mean `plain`"));
     stage.feed("{\"op\":\"request\",\"id\":\"a\",\"method\":\"resources/list\"}\n");
     assert_eq!(stage.only_event()["error"]["code"], "MCP_UNSUPPORTED");
+    for method in ["tools/call", "initialize"] {
+        stage.feed(&format!("{{\"op\":\"request\",\"method\":\"{method}\"}}\n"));
+        assert_eq!(stage.only_event()["error"]["code"], "MCP_RESERVED");
+    }
     stage.feed("{\"op\":\"request\",\"method\":\"ping\",\"meta\":{\"mcp.dev/x\":1}}\n");
     let done = stage.only_event();
     assert_eq!((&done["id"], &done["error"]["code"]), (&Value::Null, &json!("MCP_RESERVED")));

@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use crate::support::{COMMAND, Place, finish, is_alive, run, run_words, signal, spawn_on, start};
 use rustix::process::Signal;
@@ -27,7 +27,10 @@ struct Conversation {
 
 impl Conversation {
     fn start(words: &[&str], switches: &str) -> Conversation {
-        let mut child = start(&[&["script", "-"], words].concat(), switches);
+        Conversation::with(start(&[&["script", "-"], words].concat(), switches))
+    }
+
+    fn with(mut child: Child) -> Conversation {
         let events = BufReader::new(child.stdout.take().expect("it is piped"));
         Conversation { child, events }
     }
@@ -175,6 +178,23 @@ fn l17_a_signal_closes_the_session_and_completes_what_is_open() {
     }
     assert_eq!(conversation.child.wait().expect("it ends").code(), Some(130));
     assert!(!is_alive(place.pids("pids")[0]));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_script_under_nohup_outlives_its_terminal() {
+    let mut command = Command::new("nohup");
+    command.args([COMMAND, "script", "-", "--", COMMAND, "fixture-server"]);
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut conversation = Conversation::with(command.spawn().expect("it is installed"));
+    assert_eq!(conversation.event()["event"], "ready");
+    signal(&conversation.child, Signal::HUP);
+    conversation.say(json!({"op": "ping"}));
+    conversation.say(json!({"op": "wait"}));
+    conversation.say(json!({"op": "close"}));
+    assert_eq!(conversation.event()["ok"], true);
+    assert_eq!(conversation.event()["event"], "closed");
+    assert_eq!(conversation.child.wait().expect("it ends").code(), Some(0));
 }
 
 #[test]

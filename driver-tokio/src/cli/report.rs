@@ -146,3 +146,35 @@ pub(super) fn stderr(tail: &Tail) -> String {
 pub(super) fn left(end: &End) -> Option<String> {
     (!end.gone()).then(|| end.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_option_decides_names_that_option() {
+        let time = Duration::from_secs(5);
+        for (kind, option) in [
+            (FailureKind::Timeout(time), "--timeout"),
+            (FailureKind::Walk(WalkFault::TimedOut(time)), "--timeout"),
+            (FailureKind::Ended(Cause::ConnectTimeout(time)), "--connect-timeout"),
+            (FailureKind::TooLarge { limit: 9 }, "--max-line"),
+            (FailureKind::Ended(Cause::Handshake(HandshakeFault::TooLarge(9))), "--max-line"),
+            (FailureKind::Ended(Cause::Peer(PeerFault::LongLine { limit: 9 })), "--max-line"),
+            (FailureKind::InvalidResult("it is".into()), "--no-validate"),
+        ] {
+            assert_eq!(option_for(&kind, None), Some(option), "{kind:?}");
+        }
+        assert_eq!(option_for(&FailureKind::Timeout(time), Some(time)), Some("--max-total"));
+        assert_eq!(option_for(&FailureKind::Timeout(time), Some(time * 2)), Some("--timeout"));
+        assert_eq!(option_for(&FailureKind::Ended(Cause::OutputEnded), None), None);
+    }
+
+    #[test]
+    fn only_digits_as_a_string_are_a_matter_of_id_matching() {
+        let option = |id: &str| option_for_hint(&Hint::NearMiss(id.into()));
+        assert_eq!(option("\"17\""), Some("--id-matching decimal"));
+        assert_eq!(option("17.0"), None);
+        assert_eq!(option("\"017 \""), None);
+    }
+}

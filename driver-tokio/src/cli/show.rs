@@ -1,7 +1,5 @@
 //! Results for people.
 
-use std::fmt::Write;
-
 use sans_mcp::ResourceContents;
 use sans_mcp::{Content, Tool, ToolResult};
 
@@ -10,15 +8,18 @@ use crate::Client;
 
 /// What a server that is connected says it is: its name, its version if it has one, and the protocol's.
 pub(super) fn server(client: &Client) -> String {
+    let (name, version) = client.server_info().map(|info| (info.name, info.version)).unwrap_or_default();
     let mut shown = String::new();
-    if let Some(info) = client.server_info() {
-        shown = text::one_line(&info.name, text::WORD);
-        if !info.version.trim_ascii().is_empty() {
-            let _ = write!(shown, " {}", text::one_line(&info.version, text::WORD));
+    for word in [name, version].map(|word| text::one_line(&word, text::WORD)) {
+        // Either may be empty.
+        if !shown.is_empty() && !word.is_empty() {
+            shown.push(' ');
         }
+        shown += &word;
     }
     let protocol = client.version().map(|version| version.as_str()).unwrap_or_default();
-    shown + ", protocol " + protocol
+    let comma = if shown.is_empty() { "" } else { ", " };
+    shown + comma + "protocol " + protocol
 }
 
 /// A tool as one line: how it is called, and the first words of what it says it does.

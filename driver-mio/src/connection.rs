@@ -24,8 +24,9 @@ static INSTANCES: AtomicU64 = AtomicU64::new(1);
 /// command. The host tells it of every event and, whenever [`timeout`](Connection::timeout) is over, has it
 /// [`pump`](Connection::pump)ed.
 ///
-/// Nothing here blocks, reads a clock or, where the system can tell of an exit by a descriptor as Linux does, starts
-/// a thread.
+/// Nothing here waits, reads a clock or, where the system can tell of an exit by a descriptor as Linux does, starts a
+/// thread. The slowest of what it does are the system calls that start a process, a millisecond or two. It holds five
+/// descriptors: its own handle of the poll, three pipes, and one for the exit.
 ///
 /// Dropping it closes the server's input, kills its process group at once and waits for it to be gone, 200 ms at most
 /// (row L18). The polite way is [`close`](Connection::close).

@@ -122,7 +122,8 @@ fn read<T, P: Pipes>(session: &mut Session<T>, pipes: &mut P, now: Time) -> usiz
             Moved::Blocked => {}
         }
     }
-    let mut chunk = [0; 4 << 10];
+    // Small, since it is cleared at every read, and most servers are silent here.
+    let mut chunk = [0; 1 << 10];
     if let Moved::Bytes(count) = pipes.read_stderr(&mut chunk) {
         session.handle_stderr(now, chunk.get(..count).unwrap_or_default());
         moved += count;

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use sans_mcp::protocol::code;
 use sans_mcp::{Capabilities, PeerHandle, PeerReply};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -34,9 +35,8 @@ impl PeerRequest {
     /// # Errors
     /// They do not fit: a [`PeerError`] that a handler can give back with `?`.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, PeerError> {
-        const INVALID_PARAMS: i64 = -32602;
         serde_json::from_str(self.params().unwrap_or("null"))
-            .map_err(|error| PeerError::new(INVALID_PARAMS, format!("invalid params: {error}")))
+            .map_err(|error| PeerError::new(code::INVALID_PARAMS, format!("invalid params: {error}")))
     }
 }
 
@@ -60,8 +60,7 @@ impl PeerError {
     }
 
     fn internal(message: &str) -> PeerError {
-        const INTERNAL_ERROR: i64 = -32603;
-        PeerError::new(INTERNAL_ERROR, message)
+        PeerError::new(code::INTERNAL_ERROR, message)
     }
 }
 

@@ -17,10 +17,12 @@ mod schema;
 
 pub use argument::ArgumentType;
 pub use call::Call;
+pub(crate) use call::check_object;
 pub(crate) use catalog::Draft;
 pub use catalog::{Catalog, Reason, SetAside};
 pub use definition::Tool;
 pub(crate) use options::Options;
 pub use request::Request;
+pub(crate) use request::check_method;
 pub use result::{Content, Contents, DecodeError, ResourceContents, ToolResult};
 pub use schema::SchemaNote;

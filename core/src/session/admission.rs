@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use serde_json::value::RawValue;
-
 use super::lifecycle::Phase;
 use super::{LAST_ID, Machine};
 use crate::error::{Code, Full, Refusal};
-use crate::tool::{Call, Request, Tool};
+use crate::tool::{Call, Request, Tool, check_method, check_object};
 use crate::wire::encode;
 
-/// The longest method name and the longest name that is quoted, in bytes.
+/// The longest name that is quoted, in bytes.
 const NAME: usize = 256;
 
 /// A call that may be accepted, and how.
@@ -166,26 +164,11 @@ impl<T> Machine<T> {
     }
 }
 
-/// Refuses what is no method name.
-fn check_method(method: &str) -> Result<(), Refusal> {
-    let fits = !method.is_empty() && method.len() <= NAME && !method.chars().any(char::is_control);
-    if fits { Ok(()) } else { Err(Refusal::BadMethod) }
-}
-
 /// Checks that a caller's text is one JSON object of at most `limit` bytes, and puts it on one line.
 pub(super) fn object_on_one_line(text: &str, limit: usize) -> Result<String, Refusal> {
     if text.len() > limit {
         return Err(Refusal::TooLarge { bytes: text.len(), limit });
     }
-    match serde_json::from_str::<&RawValue>(text) {
-        Ok(raw) if raw.get().starts_with('{') => Ok(encode::on_one_line(raw.get().to_owned())),
-        Ok(_) => Err(Refusal::NotAnObject),
-        Err(error) => Err(Refusal::NotJson { at: at(text, &error) }),
-    }
-}
-
-/// Where in `text` reading stopped, in bytes.
-fn at(text: &str, error: &serde_json::Error) -> usize {
-    let before = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
-    (before + error.column().saturating_sub(1)).min(text.len())
+    check_object(text)?;
+    Ok(encode::on_one_line(text.trim_ascii().to_owned()))
 }

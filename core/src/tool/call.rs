@@ -118,7 +118,7 @@ impl Call {
     }
 }
 
-pub(super) fn check_object(json: &str) -> Result<(), Refusal> {
+pub(crate) fn check_object(json: &str) -> Result<(), Refusal> {
     match raw::fault(json) {
         Some(at) => Err(Refusal::NotJson { at }),
         None if !raw::is_object(json) => Err(Refusal::NotAnObject),

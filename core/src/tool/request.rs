@@ -52,7 +52,7 @@ impl Request {
         progress_token: Option<u64>,
         limit: usize,
     ) -> Result<Option<String>, Refusal> {
-        self.check_method()?;
+        check_method(&self.method)?;
         let Some(params) = &self.params else {
             let mut out = String::from("{");
             self.options.push_meta(&mut out, &[], progress_token);
@@ -74,11 +74,12 @@ impl Request {
         check_size(out.len(), limit)?;
         Ok(Some(on_one_line(out)))
     }
+}
 
-    fn check_method(&self) -> Result<(), Refusal> {
-        let fits = !self.method.is_empty() && self.method.len() <= Request::METHOD;
-        if fits && !self.method.contains(is_hidden) { Ok(()) } else { Err(Refusal::BadMethod) }
-    }
+/// Refuses what is no method name.
+pub(crate) fn check_method(method: &str) -> Result<(), Refusal> {
+    let fits = !method.is_empty() && method.len() <= Request::METHOD;
+    if fits && !method.contains(is_hidden) { Ok(()) } else { Err(Refusal::BadMethod) }
 }
 
 fn given_meta(json: Option<&str>) -> Result<Vec<(Box<str>, &str)>, Refusal> {

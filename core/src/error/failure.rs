@@ -7,7 +7,9 @@ use std::time::Duration;
 use super::{Cause, Code, RemoteError};
 use crate::process::Exit;
 use crate::protocol::Version;
+use crate::sample::escaped;
 use crate::stderr::Tail;
+use crate::tool::Tool;
 
 /// How far a call got on its way to the server (row L16). Nothing is ever replayed by itself: the caller decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -152,6 +154,9 @@ pub enum Hint {
     MultiLineJson(usize),
 }
 
+/// The longest name that is quoted, in bytes.
+const NAME: usize = 256;
+
 /// How much standard error output a one-line message quotes, in bytes.
 const EXCERPT: usize = 512;
 
@@ -171,6 +176,8 @@ pub(crate) struct Report {
     pub(crate) kind: FailureKind,
     pub(crate) delivery: Delivery,
     pub(crate) method: std::borrow::Cow<'static, str>,
+    /// The tool that was called, if it was in the catalog.
+    pub(crate) tool: Option<Arc<Tool>>,
     pub(crate) id: u64,
     pub(crate) elapsed: Duration,
     pub(crate) hints: Vec<Hint>,
@@ -220,6 +227,11 @@ impl Failure {
     /// Method of the request.
     pub fn method(&self) -> &str {
         &self.0.method
+    }
+
+    /// Name of the tool, if a tool of the catalog was called.
+    pub fn tool(&self) -> Option<&str> {
+        self.0.tool.as_deref().map(Tool::name)
     }
 
     /// The number under which the call was accepted.
@@ -295,7 +307,11 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let report = &*self.0;
-        write!(f, "server `{}`: `{}` failed: {}", report.circumstances.server, report.method, report.kind)?;
+        write!(f, "server `{}`: `{}`", report.circumstances.server, report.method)?;
+        if let Some(tool) = self.tool() {
+            write!(f, " of `{}`", escaped(tool, NAME))?;
+        }
+        write!(f, " failed: {}", report.kind)?;
         if let (Some(exit), false) = (report.circumstances.exit, matches!(report.kind, FailureKind::Ended(_)))
         {
             write!(f, " ({exit})")?;

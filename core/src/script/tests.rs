@@ -326,7 +326,10 @@ fn l11_l12_timeout_and_cancel_complete_the_operation() {
     );
     let events = stage.events();
     assert_eq!((&events[1]["id"], &events[1]["error"]["code"]), (&json!("c"), &json!("MCP_ABORTED")));
-    assert_eq!(events[1]["error"]["message"], "server `stage`: `tools/call` failed: cancelled: enough");
+    assert_eq!(
+        events[1]["error"]["message"],
+        "server `stage`: `tools/call` of `plain` failed: cancelled: enough"
+    );
     stage.wait(5);
     let done = stage.only_event();
     assert_eq!((&done["id"], &done["error"]["code"]), (&json!("t"), &json!("MCP_TIMEOUT")));

@@ -74,7 +74,7 @@ fn l29_a_failure_report_names_all_that_is_known() {
     assert_eq!(
         lines,
         [
-            "MCP_PROCESS_EXIT: server `docs`: `tools/call` failed: server exited (exit code 137); stderr: out of memory".to_owned(),
+            "MCP_PROCESS_EXIT: server `docs`: `tools/call` of `t` failed: server exited (exit code 137); stderr: out of memory".to_owned(),
             format!("  request {id} `tools/call`, sent, after 30 ms"),
             "  server `docs` #0, 2025-11-25, phase ready".to_owned(),
             "  process: exit code 137".to_owned(),

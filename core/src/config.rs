@@ -14,5 +14,5 @@ pub use error::ConfigError;
 pub use guard::{BLOCKED_COMMANDS, BlockedCommand, validate_command};
 pub use limits::Limits;
 pub use secret::Secret;
-pub use server::{Server, StderrMode};
+pub use server::{Descendants, Server, StderrMode};
 pub use settings::{Capabilities, ClientInfo, Conduct, IdMatching, Settings, Timeouts, Utf8};

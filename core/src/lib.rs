@@ -101,8 +101,8 @@ pub mod tool;
 mod wire;
 
 pub use config::{
-    BLOCKED_COMMANDS, BlockedCommand, Capabilities, ClientInfo, Conduct, ConfigError, Environment,
-    IdMatching, Limits, Secret, Server, Settings, StderrMode, Timeouts, Utf8, validate_command,
+    BLOCKED_COMMANDS, BlockedCommand, Capabilities, ClientInfo, Conduct, ConfigError, Descendants,
+    Environment, IdMatching, Limits, Secret, Server, Settings, StderrMode, Timeouts, Utf8, validate_command,
 };
 pub use counters::{Counters, Latency};
 pub use error::{Cause, Code, Delivery, End, Failure, FailureKind, Refusal, Refused, RemoteError};

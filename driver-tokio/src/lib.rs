@@ -78,7 +78,7 @@ pub use request::RequestCall;
 pub use sans_mcp;
 pub use sans_mcp::{
     Call, Capabilities, Catalog, Cause, ClientInfo, Code, Conduct, ConfigError, Content, Counters, Delivery,
-    Diagnostic, DiagnosticKind, End, Environment, Exit, Failure, FailureKind, IdMatching, Limits, Payload,
-    Refusal, RemoteError, Request, Secret, Server, ServerCapabilities, ServerInfo, Settings, State,
-    StderrMode, Tail, Timeouts, Tool, ToolResult, Tree, Utf8, Version,
+    Descendants, Diagnostic, DiagnosticKind, End, Environment, Exit, Failure, FailureKind, IdMatching,
+    Limits, Payload, Refusal, RemoteError, Request, Secret, Server, ServerCapabilities, ServerInfo, Settings,
+    State, StderrMode, Tail, Timeouts, Tool, ToolResult, Tree, Utf8, Version,
 };

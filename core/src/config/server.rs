@@ -54,6 +54,9 @@ pub struct Server {
     /// What happens to the server's standard error output (row L22).
     #[serde(default)]
     pub stderr: StderrMode,
+    /// Which processes a close and a drop end (rows L17 and L18).
+    #[serde(default)]
+    pub descendants: Descendants,
     /// How the session behaves.
     #[serde(default)]
     pub settings: Settings,
@@ -76,6 +79,7 @@ impl Server {
             secrets: Vec::new(),
             allow_shell: false,
             stderr: StderrMode::default(),
+            descendants: Descendants::default(),
             settings: Settings::default(),
         }
     }
@@ -143,6 +147,13 @@ impl Server {
         self
     }
 
+    /// Sets which processes a close and a drop end.
+    #[must_use]
+    pub fn descendants(mut self, descendants: Descendants) -> Server {
+        self.descendants = descendants;
+        self
+    }
+
     /// Sets how the session behaves.
     #[must_use]
     pub fn settings(mut self, settings: Settings) -> Server {
@@ -165,6 +176,21 @@ pub enum StderrMode {
     Inherit,
     /// It goes nowhere; no tail is kept.
     Discard,
+}
+
+/// Which processes a close and a drop end, besides the server's process group (rows L17 and L18).
+///
+/// It is heeded on Linux; elsewhere only the group can be ended, whatever is said here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Descendants {
+    /// Also those that left the group, by a session of their own for instance. They are known by a variable that the
+    /// server gets for that, so one that clears or overwrites its environment is not found.
+    #[default]
+    All,
+    /// Only the group, for servers that start daemons which are to live on. The server gets no such variable.
+    Group,
 }
 
 /// Reads an object into pairs, so that their order stays and a name that stands there twice is seen.

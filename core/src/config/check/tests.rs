@@ -270,7 +270,7 @@ fn l02_json_is_read_and_checked() {
     let server = Server::from_json(
         r#"{"name": "docs", "command": "docs-server", "args": ["-v"], "working_directory": "/srv",
             "environment": "minimal", "inherit": ["LANG"], "variables": {"B": "2", "A": "1"},
-            "secrets": {"TOKEN": "s3cr3t"}, "stderr": "events",
+            "secrets": {"TOKEN": "s3cr3t"}, "stderr": "events", "descendants": "group",
             "settings": {"conduct": "strict", "timeouts": {"call": 5000, "connect": null}, "versions": ["2025-06-18"]}}"#,
     )
     .unwrap();
@@ -289,6 +289,7 @@ fn l02_json_is_read_and_checked() {
         .variable("A", "1")
         .secret("TOKEN", Secret::new("s3cr3t"))
         .stderr(crate::StderrMode::Events)
+        .descendants(crate::Descendants::Group)
         .settings(settings);
     assert_eq!(server, expected);
 

@@ -4,8 +4,9 @@
 //!
 //! [`spawn`] gives a [`Child`] and its [`Pipes`]. A driver watches [`Child::pidfd`] beside the pipes, moves bytes
 //! with [`read`] and [`write()`], and carries out what the session asks for: [`Child::signal`] for `Signal`,
-//! [`Child::reap`] for `Reap`, [`Child::probe`] for `ProbeTree`. Everything returns at once; only dropping a
-//! [`Child`] that was not reaped may take a moment, [`Child::DROP_BOUND`] at most.
+//! [`Child::reap`] for `Reap`, [`Child::probe`] for `ProbeTree`. Everything returns at once but two: a probe that finds
+//! the group empty may look for what left it, for 100 ms at most, and dropping a [`Child`] that was not seen gone may
+//! take [`Child::DROP_BOUND`].
 //!
 //! ```
 //! use sans_mcp::{Exit, Server, Tree};
@@ -37,6 +38,8 @@ compile_error!(
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod child;
+#[cfg(target_os = "linux")]
+mod escaped;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod executable;
 #[cfg(target_os = "linux")]
@@ -51,6 +54,8 @@ mod pipes;
 mod sigpipe;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod spawn;
+#[cfg(target_os = "linux")]
+mod stat;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod watch;
 

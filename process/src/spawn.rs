@@ -9,12 +9,18 @@ use std::{
 };
 
 use rustix::process::Pid;
+#[cfg(target_os = "linux")]
+use sans_mcp::Descendants;
 use sans_mcp::{Server, StartFailure, StderrMode};
 
+#[cfg(target_os = "linux")]
+use crate::escaped::{self, Cookie};
 use crate::{Child, Pipes, executable, pipes};
 
 /// Starts `server` in a process group of its own, from an executable and an argument vector, never through a shell
-/// (row L02), with no environment but the one its configuration names (row L04).
+/// (row L02), with no environment but the one its configuration names (row L04). On Linux one variable more,
+/// `SANS_MCP_COOKIE`, is set over whatever the configuration says, unless that asks for
+/// [`Descendants::Group`](sans_mcp::Descendants): by it [`Child`] finds what leaves the group.
 ///
 /// - A command without a slash is looked up in the `PATH` that the server gets, which may differ from the host's;
 ///   without one nothing is found. A command with a slash, and an entry of `PATH`, that is relative is relative to
@@ -59,6 +65,12 @@ pub fn spawn(server: &Server) -> Result<(Child, Pipes), StartFailure> {
     if let Some(directory) = directory {
         command.current_dir(directory);
     }
+    #[cfg(target_os = "linux")]
+    let cookie = (server.descendants == Descendants::All).then(Cookie::unique);
+    #[cfg(target_os = "linux")]
+    if let Some(cookie) = &cookie {
+        command.env(escaped::VARIABLE, cookie.value());
+    }
     command.stdin(ends.stdin).stdout(ends.stdout).stderr(ends.stderr);
     let started = command.spawn();
     // It holds the server's ends of the pipes: with them open, the end of output would never be seen.
@@ -68,6 +80,11 @@ pub fn spawn(server: &Server) -> Result<(Child, Pipes), StartFailure> {
         Err(error) => return Err(executable::explain(&error, &executable, !server.command.contains('/'))),
     };
     let child = Child::watch(leader).map_err(|error| executable::system(&error))?;
+    #[cfg(target_os = "linux")]
+    let child = match &cookie {
+        Some(cookie) => child.also_escaped(cookie),
+        None => child,
+    };
     Ok((child, ends.host))
 }
 

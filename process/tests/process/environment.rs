@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use sans_mcp::{Environment, Secret, Server};
 use sans_mcp_process::spawn;
 
-use crate::support::{ALONE, alone, as_server, output};
+use crate::support::{ALONE, COOKIE, alone, as_server, output};
 
+/// Without the variable that is not the configuration's.
 fn seen(server: &Server) -> BTreeMap<String, String> {
     let (_child, pipes) = spawn(server).expect("env is installed");
     let text = output(&pipes.stdout);
     let pairs = text.lines().map(|line| line.split_once('=').expect("NAME=value"));
-    pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    let configured = pairs.filter(|&(name, _)| name != COOKIE);
+    configured.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 fn host(names: &[&str]) -> BTreeMap<String, String> {

@@ -6,6 +6,8 @@ mod drop;
 #[cfg(test)]
 mod environment;
 #[cfg(test)]
+mod escaped;
+#[cfg(test)]
 mod exit;
 #[cfg(test)]
 mod pipes;

@@ -1,10 +1,10 @@
 //! Row L17 and cases C126, C129 and C130: signals reach the whole group, and nothing else.
 
 use rustix::process::{Pid, getpgid, setpgid};
-use sans_mcp::{Exit, Signal, Signalled, Tree};
+use sans_mcp::{Descendants, Exit, Signal, Signalled, Tree};
 use sans_mcp_process::spawn;
 
-use crate::support::{ALONE, as_server, eventually, exit_of, gone, is_running, line, shell};
+use crate::support::{ALONE, as_server, eventually, exit_of, gone, is_running, kill, line, shell};
 
 /// A shell that waits for a child of its own, and prints the child's number.
 const SHELL_WITH_CHILD: &str = "sleep 1000 & echo $!; wait";
@@ -46,7 +46,8 @@ fn l17_a_group_outlives_its_leader_and_is_still_killed() {
 
 #[test]
 fn c129_nothing_is_signalled_after_the_reap() {
-    let (mut child, pipes) = spawn(&shell("sleep 1000 & echo $!")).expect("there is a shell");
+    let server = shell("sleep 1000 & echo $!").descendants(Descendants::Group);
+    let (mut child, pipes) = spawn(&server).expect("there is a shell");
     let grandchild: u32 = line(&pipes.stdout).parse().expect("a number");
     exit_of(&mut child);
     child.reap();
@@ -56,8 +57,7 @@ fn c129_nothing_is_signalled_after_the_reap() {
     assert_eq!(child.probe(), Tree::Alive(1), "found, and left alone");
     drop(child);
     assert!(is_running(grandchild), "not even a drop signals");
-    let grandchild = Pid::from_raw(grandchild.cast_signed()).expect("not zero");
-    rustix::process::kill_process(grandchild, rustix::process::Signal::KILL).expect("it runs");
+    kill(grandchild);
 }
 
 /// The number of an empty group can be given to another group, so what was gone once is gone for good.
@@ -66,7 +66,7 @@ fn c129_a_group_that_was_seen_empty_stays_gone() {
     let (mut child, _pipes) = spawn(&shell("exit 0")).expect("there is a shell");
     exit_of(&mut child);
     child.reap();
-    assert_eq!(child.probe(), Tree::Gone);
+    gone(&mut child);
     assert_eq!(child.signal(Signal::Kill), Signalled::NoProcess);
     assert_eq!(child.probe(), Tree::Gone);
 }

@@ -15,6 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::process::{Pid, Signal, kill_process};
 use sans_mcp::{Exit, Server, Tree};
 use sans_mcp_process::{Child, read};
 
@@ -39,6 +40,13 @@ pub(crate) fn exit_of(child: &mut Child) -> Exit {
 
 pub(crate) fn gone(child: &mut Child) {
     eventually("an empty group", || (child.probe() == Tree::Gone).then_some(()));
+}
+
+/// Ends a process that a test has left alive.
+pub(crate) fn kill(pid: u32) {
+    let process = Pid::from_raw(pid.cast_signed()).expect("not zero");
+    kill_process(process, Signal::KILL).expect("it runs");
+    eventually("its end", || (!is_running(pid)).then_some(()));
 }
 
 pub(crate) fn shell(script: &str) -> Server {
@@ -95,6 +103,9 @@ pub(crate) fn own_children() -> usize {
 pub(crate) fn own_descriptors() -> usize {
     fs::read_dir("/proc/self/fd").expect("Linux").count()
 }
+
+/// The variable by which descendants that left the group are found.
+pub(crate) const COOKIE: &str = "SANS_MCP_COOKIE";
 
 /// Set to a test's name in the process that runs it alone.
 pub(crate) const ALONE: &str = "SANS_MCP_TEST_ALONE";

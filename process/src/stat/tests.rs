@@ -1,13 +1,13 @@
 use super::Stat;
 
 fn stat(name: &str, state: char, threads: u32) -> Vec<u8> {
-    format!("7 ({name}) {state} 1 42 42 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 {threads} 0 9 0 0\n").into_bytes()
+    format!("7 ({name}) {state} 1 42 42 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 {threads} 0 9 7 7\n").into_bytes()
 }
 
 #[test]
-fn group_state_and_threads_are_read_whatever_the_program_is_called() {
+fn every_field_is_read_whatever_the_program_is_called() {
     for name in ["cat", "a b", "x) R 1 1 (", ""] {
-        let expected = Stat { state: b'S', group: 42, threads: 3 };
+        let expected = Stat { state: b'S', parent: 1, group: 42, threads: 3, start: 9 };
         assert_eq!(Stat::parse(&stat(name, 'S', 3)), Some(expected), "{name:?}");
     }
 }
@@ -25,8 +25,8 @@ fn only_a_zombie_without_further_threads_is_dead() {
 #[test]
 fn a_cut_line_is_no_process() {
     let whole = stat("p", 'S', 1);
-    let needed = whole.windows(3).position(|bytes| bytes == b" 1 ").map(|_| whole.len() - 9).expect("has it");
-    for end in 0..needed - 2 {
+    let last = "9 7 7\n";
+    for end in 0..=whole.len() - last.len() {
         assert_eq!(Stat::parse(&whole[..end]), None, "{end} bytes");
     }
 }

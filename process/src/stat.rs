@@ -1,0 +1,54 @@
+//! What is known of a process by its number, on Linux.
+
+use std::{ffi::OsStr, fs, io};
+
+use rustix::process::Pid;
+
+/// The numbers of the processes that this process may see. Processes started meanwhile may be missed.
+pub(crate) fn processes() -> io::Result<impl Iterator<Item = io::Result<Pid>>> {
+    Ok(fs::read_dir("/proc")?.filter_map(|entry| entry.map(|entry| number(&entry.file_name())).transpose()))
+}
+
+fn number(name: &OsStr) -> Option<Pid> {
+    name.to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw)
+}
+
+/// What is needed of `/proc/<pid>/stat` (proc_pid_stat(5)).
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Stat {
+    state: u8,
+    /// The parent's number; 0 if it cannot be seen from here.
+    pub(crate) parent: i32,
+    pub(crate) group: i32,
+    threads: u32,
+    /// When it started, in ticks since the system did.
+    pub(crate) start: u64,
+}
+
+impl Stat {
+    /// `None` if there is no such process any more.
+    pub(crate) fn read(process: Pid) -> Option<Stat> {
+        Stat::parse(&fs::read(format!("/proc/{process}/stat")).ok()?)
+    }
+
+    fn parse(text: &[u8]) -> Option<Stat> {
+        // The second field is the program's name in parentheses, which may itself hold spaces and parentheses.
+        let name_end = text.iter().rposition(|&byte| byte == b')')?;
+        let text = std::str::from_utf8(text.get(name_end + 1..)?).ok()?;
+        let mut fields = text.split_ascii_whitespace(); // from the third field on
+        let state = *fields.next()?.as_bytes().first()?;
+        let parent = fields.next()?.parse().ok()?; // the fourth
+        let group = fields.next()?.parse().ok()?; // the fifth
+        let threads = fields.nth(14)?.parse().ok()?; // the twentieth
+        let start = fields.nth(1)?.parse().ok()?; // the twenty-second
+        Some(Stat { state, parent, group, threads, start })
+    }
+
+    /// A process whose first thread ended looks like a zombie while its other threads run on.
+    pub(crate) fn is_alive(&self) -> bool {
+        !matches!(self.state, b'Z' | b'X') || self.threads > 1
+    }
+}
+
+#[cfg(test)]
+mod tests;

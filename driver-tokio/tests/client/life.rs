@@ -68,6 +68,21 @@ fn l17_close_is_shared_and_kills_what_does_not_leave() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn l17_close_ends_what_left_the_process_group() {
+    everywhere(async || {
+        // The number is printed in the new session, and before the server answers anything.
+        let script = "echo $(setsid sh -c 'echo $$; exec sleep 600 >/dev/null 2>&1' &) >&2; exec \"$0\"";
+        let server = Server::new("docs", "/bin/sh").allow_shell().args(["-c", script, &docs().command]);
+        let client = Client::connect(server).await.unwrap();
+        let end = client.close().await;
+        assert!(end.gone(), "{end}");
+        let escaped: u32 = end.stderr.as_str().trim().parse().unwrap();
+        assert!(!is_running(escaped));
+    });
+}
+
+#[test]
 fn l17_shutdown_lets_accepted_calls_finish() {
     everywhere(async || {
         let client = Client::connect(docs()).await.unwrap();
@@ -130,4 +145,11 @@ fn l18_a_runtime_that_cannot_drive_it_is_told_at_once_and_leaves_no_process() {
     let failed = without_io.block_on(Client::connect(docs())).unwrap_err();
     let ConnectError::Failed { end, .. } = failed else { panic!("it is a failure") };
     assert!(end.gone());
+}
+
+/// Whether there is such a process, and not only its status that somebody has yet to take.
+#[cfg(target_os = "linux")]
+fn is_running(process: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_some_and(|fields| !fields.is_empty() && !fields.starts_with(['Z', 'X']))
 }

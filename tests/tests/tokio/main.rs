@@ -5,6 +5,8 @@ mod cancel;
 #[cfg(test)]
 mod cases;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod peer;
 #[cfg(test)]
 mod proofs;

@@ -72,13 +72,13 @@ async fn poll_once<F: Future + Unpin>(future: &mut F) -> bool {
 fn l11_progress_extends_a_call_that_asked_for_it() {
     on_both(|| async {
         let client = Client::connect(fixture(&[])).await.unwrap();
-        let steps = json!({ "steps": 8, "interval_ms": 100 });
-        let timeout = Duration::from_millis(400);
+        let steps = json!({ "steps": 10, "interval_ms": 200 });
+        let timeout = Duration::from_millis(500);
         let plain = client.call_tool("progress", &steps).timeout(timeout).await;
         assert_eq!(plain.unwrap_err().code(), Code::TIMEOUT);
         client.call_tool("progress", &steps).timeout(timeout).reset_on_progress().await.unwrap();
         let capped = client.call_tool("progress", &steps).timeout(timeout).reset_on_progress();
-        let capped = capped.maximum(Some(Duration::from_millis(600))).await;
+        let capped = capped.maximum(Some(Duration::from_millis(900))).await;
         assert_eq!(capped.unwrap_err().code(), Code::TIMEOUT);
         assert_idle(&client);
         assert_closes(client).await;

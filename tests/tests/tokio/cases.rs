@@ -92,6 +92,7 @@ async fn play(case: &Case, record: &Expectation) -> Vec<String> {
         // What the server wrote after the last answer has come when this one has.
         if record.end.is_none() {
             let _ = client.request("the/last", Value::Null).await;
+            until("the host answered what it was asked", || client.counters().peer_requests == 0).await;
         }
         counters = client.counters();
         let cancelled = record.asked.iter().filter(|(asking, _)| *asking == Asking::CancelledCall).count();

@@ -105,6 +105,27 @@ fn l06_the_connect_timeout_fires_on_time_and_leaves_nothing() {
     });
 }
 
+/// C087, with the numbers of the case.
+#[tokio::test]
+async fn c087_a_slow_start_is_given_the_time_that_was_configured() {
+    let script = "i=0; while [ $i -lt 12 ]; do printf . >&2; sleep 1; i=$((i+1)); done";
+    let script = format!("{script}; exec {}", env!("CARGO_BIN_EXE_fixture"));
+    let slow = |seconds| {
+        let timeout = Duration::from_secs(seconds);
+        with(shell(&script), |settings| settings.timeouts.connect = Some(timeout))
+    };
+    let began = Instant::now();
+    let short = async {
+        let (cause, error) = refused(slow(5)).await;
+        (cause, error, began.elapsed())
+    };
+    let ((cause, error, elapsed), long) = tokio::join!(short, Client::connect(slow(30)));
+    assert_eq!(cause, Cause::ConnectTimeout(Duration::from_secs(5)));
+    assert!(elapsed >= Duration::from_secs(5) && elapsed < Duration::from_millis(5_500), "{elapsed:?}");
+    assert!(error.to_string().contains("stderr: ...."), "{error}");
+    assert_closes(long.unwrap()).await;
+}
+
 #[test]
 fn l06_a_version_that_is_not_supported_is_refused_with_both_sides() {
     on_both(|| async {

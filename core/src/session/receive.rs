@@ -56,7 +56,7 @@ impl<T> Session<T> {
             Framed::Line => {
                 let text = self.lines.text();
                 if text.trim_ascii_start().starts_with('[') {
-                    if self.machine.unpacks_batches() && envelope::element(text, 0).is_ok() {
+                    if self.machine.unpacks_batches() && is_batch(text) {
                         self.cursor = Cursor::Batch(0);
                     } else {
                         self.machine.on_array(text);
@@ -102,12 +102,10 @@ impl<T> Session<T> {
                 // The element that stands here is told apart from the rest, which cannot be read any more.
                 let rest = text.get(at..).unwrap_or_default();
                 let element = rest.find('{').and_then(|begin| rest.get(begin..)).unwrap_or_default();
-                self.machine.on_malformed(
-                    element.as_bytes(),
-                    InvalidResponse::Syntax,
-                    self.lines.is_cut_off(),
-                );
-                self.machine.on_noise(rest.as_bytes());
+                let cut_off = self.lines.is_cut_off();
+                if self.machine.on_malformed(element.as_bytes(), InvalidResponse::Syntax, cut_off) {
+                    self.machine.on_noise(rest.as_bytes());
+                }
                 return;
             }
         };
@@ -144,8 +142,7 @@ impl<T> Machine<T> {
 
     /// A line that begins like an array: a batch where there are none, or a log line such as `[INFO] up`.
     fn on_array(&mut self, text: &str) {
-        let inside = text.trim_ascii_start().strip_prefix('[').unwrap_or_default();
-        if inside.trim_ascii_start().starts_with('{') && !self.is_strict() {
+        if is_batch(text) && !self.is_strict() {
             self.counters.batches += 1;
             self.diagnose(DiagnosticKind::Batch);
         } else {
@@ -169,7 +166,8 @@ impl<T> Machine<T> {
 
     /// A line that cannot be read as a message: if it still names one of our calls as its answer, that call fails at once
     /// (row W06). One that the end of output cut off is no malformed answer but a lost one: its call ends with the loss.
-    fn on_malformed(&mut self, line: &[u8], why: InvalidResponse, cut_off: bool) {
+    /// Says whether a call was named; if none was, the line is noise.
+    fn on_malformed(&mut self, line: &[u8], why: InvalidResponse, cut_off: bool) -> bool {
         let mut scanner = Scanner::new();
         scanner.feed(line);
         let answers = scanner.has_answer() && !scanner.has_method() && !cut_off;
@@ -178,6 +176,7 @@ impl<T> Machine<T> {
             Some(id) => self.on_invalid_response(id, why),
             None => self.on_noise(line),
         }
+        named.is_some()
     }
 
     /// One message, which stands at `place` in `text`.
@@ -200,4 +199,10 @@ impl<T> Machine<T> {
             self.on_noise(message);
         }
     }
+}
+
+/// Whether a line begins as an array of objects.
+fn is_batch(text: &str) -> bool {
+    let inside = text.trim_ascii_start().strip_prefix('[');
+    inside.is_some_and(|inside| inside.trim_ascii_start().starts_with('{'))
 }

@@ -96,6 +96,12 @@ fn w06_a_broken_batch_fails_the_call_it_names_and_leaves_a_trace() {
     );
     assert_eq!(ended(&mut session), [(1, "answer".to_owned()), (2, "MCP_INVALID_RESPONSE".to_owned())]);
     assert_eq!(session.counters().noise_lines, 1);
+    read(&mut session, r#"[{"jsonrpc":"2.0","id":5,"result":{} oops}]"#);
+    assert_eq!(ended(&mut session), [(3, "MCP_INVALID_RESPONSE".to_owned())], "also in the first element");
+    read(&mut session, "[{} oops]");
+    assert_eq!(ended(&mut session), []);
+    // What could not be read of two batches, and one that names no call.
+    assert_eq!((session.counters().noise_lines, session.counters().malformed), (3, 2));
 }
 
 /// L17, L26: what stands in the line after the message that was polled is not acted on once the session closes.

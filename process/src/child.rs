@@ -11,8 +11,8 @@ use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::{Errno, retry_on_intr},
     process::{
-        Pid, Signal as Number, WaitId, WaitIdOptions, WaitIdStatus, getpgid, kill_process,
-        kill_process_group, test_kill_process_group, waitid,
+        Pid, Signal as Number, WaitId, WaitIdOptions, WaitIdStatus, kill_process, kill_process_group,
+        test_kill_process_group, waitid,
     },
 };
 use sans_mcp::{Exit, Signal, Signalled, Tree};
@@ -332,7 +332,7 @@ impl Child {
 
     /// Whether a leader that is not reaped is in another group by now: a process may move within its session.
     fn leader_has_left_group(&self) -> bool {
-        !self.reaped && getpgid(Some(self.leader)).is_ok_and(|group| group != self.leader)
+        !self.reaped && group_of(self.leader).is_some_and(|group| group != self.leader.as_raw_pid())
     }
 
     /// Waits until the leader has exited, until `deadline` at most.
@@ -377,4 +377,16 @@ fn exit_of(status: &WaitIdStatus) -> Exit {
         (None, Some(signal)) => Exit::Signal(signal),
         (None, None) => Exit::Unknown,
     }
+}
+
+/// The number of the group that a process is in; `None` if there is no such process.
+#[cfg(target_os = "linux")]
+fn group_of(process: Pid) -> Option<i32> {
+    // getpgid(2) gives 0 for a group whose number cannot be seen in this PID namespace, which no `Pid` can hold.
+    crate::stat::Stat::read(process).map(|stat| stat.group)
+}
+
+#[cfg(target_os = "macos")]
+fn group_of(process: Pid) -> Option<i32> {
+    rustix::process::getpgid(Some(process)).ok().map(Pid::as_raw_pid)
 }

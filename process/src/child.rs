@@ -181,6 +181,31 @@ impl Child {
         }
     }
 
+    /// Kills the whole group and waits until the leader has exited, for `most` at most. It needs no runtime.
+    ///
+    /// For who leaves at once and cannot come back; everything else waits for [`Child::pidfd`] in its poll.
+    ///
+    /// ```
+    /// use sans_mcp::{Exit, Server};
+    /// use sans_mcp_process::Child;
+    ///
+    /// let (mut child, _pipes) = sans_mcp_process::spawn(&Server::new("echo", "cat")).expect("cat is installed");
+    /// child.kill_and_wait(Child::DROP_BOUND);
+    /// assert_eq!(child.exit(), Some(Exit::Signal(9)));
+    /// ```
+    pub fn kill_and_wait(&mut self, most: Duration) {
+        let deadline = Instant::now() + most;
+        self.signal(Signal::Kill);
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let mut fds = [PollFd::from_borrowed_fd(self.watch.fd(), PollFlags::IN)];
+            let timeout = Timespec::try_from(left).unwrap_or_default();
+            if poll(&mut fds, Some(&timeout)) != Err(Errno::INTR) {
+                return;
+            }
+        }
+    }
+
     /// Takes the status of a leader that has exited; `None`, and nothing happens, while it runs.
     ///
     /// After it no signal is ever sent to the number again, so the group is killed before. Drivers call it for
@@ -334,18 +359,6 @@ impl Child {
     fn leader_has_left_group(&self) -> bool {
         !self.reaped && group_of(self.leader).is_some_and(|group| group != self.leader.as_raw_pid())
     }
-
-    /// Waits until the leader has exited, until `deadline` at most.
-    fn wait(&self, deadline: Instant) {
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let mut fds = [PollFd::from_borrowed_fd(self.watch.fd(), PollFlags::IN)];
-            let timeout = Timespec::try_from(left).unwrap_or_default();
-            if poll(&mut fds, Some(&timeout)) != Err(Errno::INTR) {
-                return;
-            }
-        }
-    }
 }
 
 impl Drop for Child {
@@ -353,9 +366,8 @@ impl Drop for Child {
         let deadline = Instant::now() + Child::DROP_BOUND;
         let has_group = !self.reaped;
         if has_group {
-            self.signal(Signal::Kill);
             // A leader that hangs leaves the other half to those that left its group.
-            self.wait(deadline - Child::DROP_BOUND / 2);
+            self.kill_and_wait(Child::DROP_BOUND / 2);
         }
         loop {
             self.reap();

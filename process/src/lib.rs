@@ -4,9 +4,9 @@
 //!
 //! [`spawn`] gives a [`Child`] and its [`Pipes`]. A driver watches [`Child::pidfd`] beside the pipes, moves bytes
 //! with [`read`] and [`write()`], and carries out what the session asks for: [`Child::signal`] for `Signal`,
-//! [`Child::reap`] for `Reap`, [`Child::probe`] for `ProbeTree`. Everything returns at once but two: a probe that finds
-//! the group empty may look for what left it, for 100 ms at most, and dropping a [`Child`] that was not seen gone may
-//! take [`Child::DROP_BOUND`].
+//! [`Child::reap`] for `Reap`, [`Child::probe`] for `ProbeTree`. Everything returns at once but three: a probe that finds
+//! the group empty may look for what left it, for 100 ms at most, dropping a [`Child`] that was not seen gone may
+//! take [`Child::DROP_BOUND`], and [`Child::kill_and_wait`] says itself how long it waits.
 //!
 //! ```
 //! use sans_mcp::{Exit, Server, Tree};

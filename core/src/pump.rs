@@ -17,8 +17,11 @@ pub trait Pipes {
     fn read_stdout(&mut self, space: &mut [u8]) -> Moved;
     /// Reads from the server's standard error; [`Moved::Blocked`] if it has none or it ended before.
     fn read_stderr(&mut self, space: &mut [u8]) -> Moved;
-    /// Writes to the server's input.
+    /// Writes to the server's input. After [`Moved::Blocked`] it is not asked again before
+    /// [`take_writable`](Pipes::take_writable) says so.
     fn write_stdin(&mut self, bytes: &[u8]) -> Moved;
+    /// Whether the server's input takes bytes again, if that was not told before. It does no harm in vain.
+    fn take_writable(&mut self) -> bool;
     /// Closes the server's input.
     fn close_stdin(&mut self);
     /// Signals the server's process group.
@@ -29,6 +32,8 @@ pub trait Pipes {
     fn reap(&mut self) -> Exit;
     /// Finds out what is left of the process tree.
     fn probe(&mut self) -> Tree;
+    /// The session is over, and asks for nothing any more: lets go of what is still held, without waiting.
+    fn release(&mut self) {}
 }
 
 /// What became of an attempt to move bytes.
@@ -65,13 +70,16 @@ const LAST_WORDS: usize = 1 << 20;
 /// Reading never waits for writing. An exit is reported after what the server left in its pipes was read.
 ///
 /// The documentation of [`Pipes`] says what a driver brings; `tests/` has an implementation in memory.
-pub fn pump<T, P: Pipes>(
+pub fn pump<T, P: Pipes + ?Sized>(
     session: &mut Session<T>,
     pipes: &mut P,
     now: Time,
     budget: usize,
     mut host: impl FnMut(Output<'_, T>),
 ) -> Pumped {
+    if pipes.take_writable() {
+        session.handle_writable(now);
+    }
     session.handle_timeout(now);
     let exit = pipes.exit().filter(|_| !session.knows_exit());
     let mut last_words = LAST_WORDS;
@@ -106,7 +114,7 @@ pub fn pump<T, P: Pipes>(
 }
 
 /// One read of each pipe; how many bytes came, counting an end of output as one.
-fn read<T, P: Pipes>(session: &mut Session<T>, pipes: &mut P, now: Time) -> usize {
+fn read<T, P: Pipes + ?Sized>(session: &mut Session<T>, pipes: &mut P, now: Time) -> usize {
     let mut moved = 0;
     let space = session.read_space();
     if !space.is_empty() {
@@ -132,7 +140,7 @@ fn read<T, P: Pipes>(session: &mut Session<T>, pipes: &mut P, now: Time) -> usiz
 }
 
 /// Does and hands on everything the session asks for.
-fn drain<T, P: Pipes>(
+fn drain<T, P: Pipes + ?Sized>(
     session: &mut Session<T>,
     pipes: &mut P,
     now: Time,
@@ -144,6 +152,7 @@ fn drain<T, P: Pipes>(
             Output::Wait { until, why } => return Pumped { until, why, starved: false, closed: false },
             output @ Output::Closed(_) => {
                 host(output);
+                pipes.release();
                 return Pumped { until: None, why: Why::Idle, starved: false, closed: true };
             }
             Output::Write(bytes) => match pipes.write_stdin(bytes) {
@@ -239,6 +248,10 @@ mod tests {
 
         fn write_stdin(&mut self, bytes: &[u8]) -> Moved {
             Moved::Bytes(bytes.len())
+        }
+
+        fn take_writable(&mut self) -> bool {
+            false
         }
 
         fn close_stdin(&mut self) {}

@@ -10,7 +10,7 @@ use crate::Connection;
 
 /// Commands. They only decide and queue: [`pump`](Connection::pump) then moves bytes, and the key comes out of it with
 /// the outcome, exactly once (row L10).
-impl<K> Connection<K> {
+impl<K, P> Connection<K, P> {
     /// Starts the server, shakes hands and, unless that is turned off, lists the tools. It ends with
     /// [`Reply::Connected`](sans_mcp::Reply::Connected), or with why not; see [`Session::connect`].
     ///

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use mio::event::Event;
 use mio::{Registry, Token};
-use sans_mcp::{Completion, ConfigError, Output, Pumped, Reply, Server, Session, Tail, Time, Why, pump};
+use sans_mcp::{
+    Completion, ConfigError, Output, Pipes, Pumped, Reply, Server, Session, Tail, Time, Why, pump,
+};
 
 use crate::process::{self, Process};
 
@@ -30,9 +32,11 @@ static INSTANCES: AtomicU64 = AtomicU64::new(1);
 ///
 /// Dropping it closes the server's input, kills its process group at once and waits for it to be gone, 200 ms at most
 /// (row L18). The polite way is [`close`](Connection::close).
-pub struct Connection<K> {
+///
+/// `P` is what its bytes go through: a process, unless it was made [`over`](Connection::over) something else.
+pub struct Connection<K, P = Process> {
     pub(crate) session: Session<K>,
-    process: Process,
+    pipes: P,
     /// How the last pump ended.
     pumped: Pumped,
     /// Something happened since, or was left undone.
@@ -52,13 +56,7 @@ impl<K> Connection<K> {
     ///
     /// What [`Server::check`] finds.
     pub fn new(server: Server, registry: Registry, first: Token) -> Result<Connection<K>, ConfigError> {
-        let instance = INSTANCES.fetch_add(1, Ordering::Relaxed);
-        Ok(Connection {
-            session: Session::new(server)?.with_instance(instance),
-            process: Process::new(registry, first),
-            pumped: Pumped { until: None, why: Why::Idle, starved: false, closed: false },
-            stirred: false,
-        })
+        Connection::over(server, Process::new(registry, first))
     }
 
     /// Tells it of an event of the poll. It only takes note: [`pump`](Connection::pump) then acts on it.
@@ -66,9 +64,79 @@ impl<K> Connection<K> {
     /// False, and nothing happens, if the event's token is not one of its own; so a host may hand every event to
     /// every connection. An event that comes too late or in vain does no harm.
     pub fn handle_event(&mut self, event: &Event) -> bool {
-        let own = self.process.handle_event(event);
+        let own = self.pipes.handle_event(event);
         self.stirred |= own;
         own
+    }
+
+    /// The number of the server's process, while there is one; for messages.
+    pub fn process_id(&self) -> Option<u32> {
+        self.pipes.id()
+    }
+}
+
+impl<K, P: Pipes> Connection<K, P> {
+    /// A connection to `server` over pipes of the host's own, for instance in memory: so a host can be tested without a
+    /// process, and, as the time is handed in anyway, without waiting. What `server` says about the program is then for
+    /// [`Pipes::spawn`] to use or to ignore.
+    ///
+    /// The host tells it by [`pipes_mut`](Connection::pipes_mut) that something has happened, as
+    /// [`handle_event`](Connection::handle_event) does with a process.
+    ///
+    /// # Errors
+    ///
+    /// What [`Server::check`] finds.
+    ///
+    /// ```
+    /// use sans_mcp_mio::{Connection, Exit, Moved, Output, Pipes, Server, Signal, Signalled, StartFailure, Time, Tree};
+    ///
+    /// /// There is no server.
+    /// struct Nobody;
+    ///
+    /// impl Pipes for Nobody {
+    ///     fn spawn(&mut self, _: &Server) -> Result<u32, StartFailure> {
+    ///         Err(StartFailure::NoResources { errno: 11 })
+    ///     }
+    ///     // Nothing else is asked of what was never started.
+    /// #   fn read_stdout(&mut self, _: &mut [u8]) -> Moved { Moved::Blocked }
+    /// #   fn read_stderr(&mut self, _: &mut [u8]) -> Moved { Moved::Blocked }
+    /// #   fn write_stdin(&mut self, _: &[u8]) -> Moved { Moved::Ended }
+    /// #   fn take_writable(&mut self) -> bool { false }
+    /// #   fn close_stdin(&mut self) {}
+    /// #   fn signal(&mut self, _: Signal) -> Signalled { Signalled::NoProcess }
+    /// #   fn exit(&mut self) -> Option<Exit> { None }
+    /// #   fn reap(&mut self) -> Exit { Exit::Unknown }
+    /// #   fn probe(&mut self) -> Tree { Tree::Gone }
+    /// }
+    ///
+    /// let mut connection = Connection::over(Server::new("docs", "docs-server"), Nobody)?;
+    /// connection.connect(Time::ZERO, "connect")?;
+    /// let mut failed = None;
+    /// connection.pump(Time::ZERO, |output| if let Output::Complete(done) = output {
+    ///     failed = done.outcome.err().map(|failure| (done.token, failure.code().as_str()));
+    /// });
+    /// assert_eq!(failed, Some(("connect", "MCP_START_FAILED")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn over(server: Server, pipes: P) -> Result<Connection<K, P>, ConfigError> {
+        let instance = INSTANCES.fetch_add(1, Ordering::Relaxed);
+        Ok(Connection {
+            session: Session::new(server)?.with_instance(instance),
+            pipes,
+            pumped: Pumped { until: None, why: Why::Idle, starved: false, closed: false },
+            stirred: false,
+        })
+    }
+
+    /// The pipes.
+    pub fn pipes(&self) -> &P {
+        &self.pipes
+    }
+
+    /// The pipes, to be told of what happened to them; the next [`pump`](Connection::pump) looks.
+    pub fn pipes_mut(&mut self) -> &mut P {
+        self.stirred = true;
+        &mut self.pipes
     }
 
     /// How long the poll may wait: `None` for ever, zero while work is left.
@@ -101,14 +169,8 @@ impl<K> Connection<K> {
         if self.timeout(now) != Some(Duration::ZERO) {
             return self.pumped;
         }
-        if self.process.take_writable() {
-            self.session.handle_writable(now);
-        }
-        self.pumped = pump(&mut self.session, &mut self.process, now, BUDGET, |output| host(checked(output)));
+        self.pumped = pump(&mut self.session, &mut self.pipes, now, BUDGET, |output| host(checked(output)));
         self.stirred = self.pumped.starved;
-        if self.pumped.closed {
-            self.process.release();
-        }
         self.pumped
     }
 
@@ -122,14 +184,9 @@ impl<K> Connection<K> {
         self.session.stderr()
     }
 
-    /// The number of the server's process, while there is one; for messages.
-    pub fn process_id(&self) -> Option<u32> {
-        self.process.id()
-    }
-
     /// Ends it as dropping does, and gives back the keys of all operations that are still open.
     pub fn into_keys(self) -> impl Iterator<Item = K> {
-        drop(self.process);
+        drop(self.pipes);
         self.session.into_tokens()
     }
 }
@@ -144,11 +201,11 @@ fn checked<K>(output: Output<'_, K>) -> Output<'_, K> {
     Output::Complete(Completion { handle, token, outcome, elapsed })
 }
 
-impl<K> fmt::Debug for Connection<K> {
+impl<K, P: fmt::Debug> fmt::Debug for Connection<K, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connection")
             .field("session", &self.session)
-            .field("process", &self.process)
+            .field("pipes", &self.pipes)
             .field("pumped", &self.pumped)
             .finish_non_exhaustive()
     }

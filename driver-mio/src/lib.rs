@@ -88,12 +88,13 @@ mod process;
 
 pub use clock::Clock;
 pub use connection::Connection;
+pub use process::Process;
 
 pub use sans_mcp::{
     Answer, Call, Capabilities, Catalog, Cause, ClientInfo, Code, Completion, Conduct, ConfigError, Content,
     Contents, Counters, DecodeError, Delivery, Descendants, Diagnostic, DiagnosticKind, End, Environment,
-    Exit, Failure, FailureKind, Handle, IdMatching, Limits, Notification, Output, Payload, PeerHandle,
-    PeerReply, PeerRequest, Progress, Pumped, Refusal, Refused, RemoteError, Reply, Request, Secret, Server,
-    ServerCapabilities, ServerInfo, Session, Settings, StartFailure, State, StderrMode, Tail, Time, Timeouts,
-    Tool, ToolResult, Tree, Utf8, Version, Why,
+    Exit, Failure, FailureKind, Handle, IdMatching, Limits, Moved, Notification, Output, Payload, PeerHandle,
+    PeerReply, PeerRequest, Pipes, Progress, Pumped, Refusal, Refused, RemoteError, Reply, Request, Secret,
+    Server, ServerCapabilities, ServerInfo, Session, Settings, Signal, Signalled, StartFailure, State,
+    StderrMode, Tail, Time, Timeouts, Tool, ToolResult, Tree, Utf8, Version, Why,
 };

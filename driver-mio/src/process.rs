@@ -18,11 +18,11 @@ const STDOUT: usize = 1;
 const STDERR: usize = 2;
 const EXIT: usize = 3;
 
-/// The process of one session; none before it was started.
+/// The process of one session, which a [`Connection`](crate::Connection) starts, and its pipes.
 ///
 /// Dropping it deregisters everything and kills the process group.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub struct Process {
     registry: Arc<Registry>,
     first: Token,
     started: Option<Started>,
@@ -87,21 +87,9 @@ impl Process {
         true
     }
 
-    /// Whether the poll said that the input takes bytes again, since this was asked last.
-    pub(crate) fn take_writable(&mut self) -> bool {
-        self.started.as_mut().is_some_and(|started| std::mem::take(&mut started.writable))
-    }
-
     /// The leader's process number.
     pub(crate) fn id(&self) -> Option<u32> {
         self.started.as_ref().map(|started| started.leader.fd.0.id())
-    }
-
-    /// Lets go of a process whose session is over. One that cannot be reaped is kept, because dropping it waits.
-    pub(crate) fn release(&mut self) {
-        if self.started.as_mut().is_some_and(|started| started.leader.fd.0.reap().is_some()) {
-            self.started = None;
-        }
     }
 
     /// Registers everything. If that fails nothing stays registered, and the process is killed.
@@ -159,6 +147,10 @@ impl Pipes for Process {
         }
     }
 
+    fn take_writable(&mut self) -> bool {
+        self.started.as_mut().is_some_and(|started| std::mem::take(&mut started.writable))
+    }
+
     fn close_stdin(&mut self) {
         if let Some(started) = &mut self.started {
             started.stdin = None;
@@ -179,6 +171,13 @@ impl Pipes for Process {
 
     fn probe(&mut self) -> Tree {
         self.started.as_mut().map_or(Tree::Gone, |started| started.leader.fd.0.probe())
+    }
+
+    /// One that cannot be reaped is kept, because dropping it waits.
+    fn release(&mut self) {
+        if self.started.as_mut().is_some_and(|started| started.leader.fd.0.reap().is_some()) {
+            self.started = None;
+        }
     }
 }
 

@@ -9,6 +9,8 @@ use crate::client::Client;
 use crate::error::ConnectError;
 use crate::event::{Events, Subscribers};
 use crate::peer::{Handlers, PeerError, PeerRequest, handler};
+use crate::pipes::Pipes;
+use crate::process::Process;
 
 /// A client in the making: for hosts that answer requests of the server, or want its events from the
 /// beginning.
@@ -38,6 +40,7 @@ use crate::peer::{Handlers, PeerError, PeerRequest, handler};
 #[must_use = "nothing is started before `connect`"]
 pub struct Builder {
     server: Server,
+    pipes: Box<dyn Pipes + Send>,
     handlers: Handlers,
     subscribers: Subscribers,
 }
@@ -45,7 +48,52 @@ pub struct Builder {
 impl Builder {
     pub(crate) fn new(server: Server) -> Builder {
         let subscribers = Subscribers::new(server.settings.limits.events);
-        Builder { server, handlers: Handlers::default(), subscribers }
+        Builder { server, pipes: Box::new(Process::default()), handlers: Handlers::default(), subscribers }
+    }
+
+    /// Goes over pipes of the host's own instead of starting a process, as [`Connection::over`] does.
+    ///
+    /// ```
+    /// use sans_mcp_tokio::{Client, Code, Pipes, Server};
+    /// # use sans_mcp_tokio::sans_mcp::{self, Exit, Moved, Signal, Signalled, StartFailure, Tree};
+    /// # use std::task::{Context, Poll};
+    ///
+    /// /// There is no server.
+    /// #[derive(Debug)]
+    /// struct Nobody;
+    ///
+    /// impl sans_mcp::Pipes for Nobody {
+    ///     fn spawn(&mut self, _: &Server) -> Result<u32, StartFailure> {
+    ///         Err(StartFailure::NoResources { errno: 11 })
+    ///     }
+    ///     // Nothing else is asked of what was never started.
+    /// #   fn read_stdout(&mut self, _: &mut [u8]) -> Moved { Moved::Blocked }
+    /// #   fn read_stderr(&mut self, _: &mut [u8]) -> Moved { Moved::Blocked }
+    /// #   fn write_stdin(&mut self, _: &[u8]) -> Moved { Moved::Ended }
+    /// #   fn take_writable(&mut self) -> bool { false }
+    /// #   fn close_stdin(&mut self) {}
+    /// #   fn signal(&mut self, _: Signal) -> Signalled { Signalled::NoProcess }
+    /// #   fn exit(&mut self) -> Option<Exit> { None }
+    /// #   fn reap(&mut self) -> Exit { Exit::Unknown }
+    /// #   fn probe(&mut self) -> Tree { Tree::Gone }
+    /// }
+    ///
+    /// impl Pipes for Nobody {
+    ///     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<()> {
+    ///         Poll::Pending
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main] async fn main() {
+    /// let failed = Client::builder(Server::new("docs", "docs-server")).over(Nobody).connect().await;
+    /// assert_eq!(failed.unwrap_err().code(), Code::START_FAILED);
+    /// # }
+    /// ```
+    ///
+    /// [`Connection::over`]: crate::Connection::over
+    pub fn over(mut self, pipes: impl Pipes + Send + 'static) -> Builder {
+        self.pipes = Box::new(pipes);
+        self
     }
 
     /// Answers `roots/list`.
@@ -92,7 +140,7 @@ impl Builder {
     /// The configuration cannot be used.
     pub fn build(mut self) -> Result<Client, ConfigError> {
         self.handlers.declare(&mut self.server.settings.capabilities);
-        Client::new(self.server, self.handlers, self.subscribers)
+        Client::new(self.server, self.pipes, self.handlers, self.subscribers)
     }
 
     /// Makes the client and connects it.

@@ -18,6 +18,7 @@ use crate::error::{CallError, ConnectError};
 use crate::event::{Events, Subscribers};
 use crate::operation::Operation;
 use crate::peer::Handlers;
+use crate::pipes::Pipes;
 use crate::request::{RequestCall, micros};
 use crate::shared::Shared;
 use crate::slot::Slot;
@@ -71,10 +72,11 @@ impl Client {
 
     pub(crate) fn new(
         server: Server,
+        pipes: Box<dyn Pipes + Send>,
         handlers: Handlers,
         subscribers: Subscribers,
     ) -> Result<Client, ConfigError> {
-        let shared = Shared::new(server, handlers, subscribers)?;
+        let shared = Shared::new(server, pipes, handlers, subscribers)?;
         Ok(Client { alive: Arc::new(Alive(Arc::new(shared))) })
     }
 

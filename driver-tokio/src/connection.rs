@@ -8,6 +8,7 @@ use sans_mcp::{ConfigError, Output, Server, Session, Time, pump};
 
 use crate::clock::{Clock, Timer};
 use crate::pipes::Pipes;
+use crate::process::Process;
 use crate::task::yield_to_reactor;
 
 /// A session and its process without a task: for hosts that want the machine itself, with tokens of their own
@@ -32,9 +33,11 @@ use crate::task::yield_to_reactor;
 /// assert_eq!(connected.await, Some(true));
 /// # Ok(()) }
 /// ```
-pub struct Connection<T> {
+///
+/// `P` is what its bytes go through: a process, unless it was made [`over`](Connection::over) something else.
+pub struct Connection<T, P = Process> {
     session: Session<T>,
-    pipes: Pipes,
+    pipes: P,
     clock: Clock,
     timer: Timer,
 }
@@ -48,8 +51,20 @@ impl<T> Connection<T> {
     /// # Errors
     /// The configuration cannot be used.
     pub fn new(server: Server) -> Result<Connection<T>, ConfigError> {
+        Connection::over(server, Process::default())
+    }
+}
+
+impl<T, P: Pipes> Connection<T, P> {
+    /// A connection to `server` over pipes of the host's own, for instance in memory: so a host can be tested without a
+    /// process and, under a runtime whose time is paused, without waiting. What `server` says about the program is
+    /// then for [`spawn`](sans_mcp::Pipes::spawn) to use or to ignore.
+    ///
+    /// # Errors
+    /// The configuration cannot be used.
+    pub fn over(server: Server, pipes: P) -> Result<Connection<T, P>, ConfigError> {
         let session = Session::new(server)?;
-        Ok(Connection { session, pipes: Pipes::default(), clock: Clock::start(), timer: Timer::default() })
+        Ok(Connection { session, pipes, clock: Clock::start(), timer: Timer::default() })
     }
 
     /// The present, for commands.
@@ -92,9 +107,8 @@ impl<T> Connection<T> {
     ) -> Poll<Option<R>> {
         for _ in 0..TURNS {
             let now = self.clock.now();
-            if self.pipes.poll_ready(cx).writable {
-                self.session.handle_writable(now);
-            }
+            // What it says does not matter: the pump looks at everything.
+            let _ = self.pipes.poll_ready(cx);
             let mut made = None;
             // With the least budget a run stops after one output, so that nothing comes after the one that
             // was wanted.
@@ -105,11 +119,9 @@ impl<T> Connection<T> {
             if pumped.starved {
                 continue;
             }
-            let news = self.pipes.poll_ready(cx);
-            if news.writable {
-                self.session.handle_writable(now);
-            }
-            if !news.any && self.timer.poll(cx, self.clock, pumped.until).is_pending() {
+            if self.pipes.poll_ready(cx).is_pending()
+                && self.timer.poll(cx, self.clock, pumped.until).is_pending()
+            {
                 return Poll::Pending;
             }
         }
@@ -118,7 +130,7 @@ impl<T> Connection<T> {
     }
 }
 
-impl<T> fmt::Debug for Connection<T> {
+impl<T, P> fmt::Debug for Connection<T, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connection").field("session", &self.session).finish_non_exhaustive()
     }

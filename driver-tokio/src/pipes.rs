@@ -1,288 +1,30 @@
-//! The process and its pipes, as tokio's reactor sees them.
+//! What a server is reached by, as a task sees it.
 
-use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::fmt;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use sans_mcp::{Exit, Moved, Server, Signal, Signalled, StartFailure, Tree};
-use sans_mcp_process::{Child, read, spawn, write};
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
+use sans_mcp::Signal;
 
-/// What the session's process is reached by; nothing before it was started.
+/// A server's pipes and process, as a task sees them.
 ///
-/// Dropping it kills the process group and reaps, without a runtime.
-#[derive(Debug, Default)]
-pub(crate) struct Pipes {
-    process: Option<Process>,
-    /// Nothing is started any more.
-    aborted: bool,
-}
+/// A [`Process`](crate::Process) is one. Another one, in memory, lets a host be tested without a process and, under a
+/// runtime whose time is paused, without waiting; see [`Builder::over`](crate::Builder::over) and
+/// [`Connection::over`](crate::Connection::over).
+pub trait Pipes: sans_mcp::Pipes + fmt::Debug {
+    /// Ready if something happened since it was asked last: what was [`Blocked`](sans_mcp::Moved::Blocked) is so no
+    /// more, or the leader has exited. Otherwise the task of `cx` is woken once something has.
+    ///
+    /// Ready in vain costs a turn of the task, so it must not always be.
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()>;
 
-#[derive(Debug)]
-struct Process {
-    leader: AsyncFd<Leader>,
-    /// The leader may have exited.
-    look_at_leader: bool,
-    exit: Option<Exit>,
-    stdin: Option<End>,
-    stdout: Option<End>,
-    stderr: Option<End>,
-}
+    /// The session ends by force, perhaps outside a runtime: kills what runs, and starts nothing any more. It may wait
+    /// for that, a fifth of a second at most.
+    fn abort(&mut self) {
+        self.signal(Signal::Kill);
+    }
 
-/// Lets the reactor watch the leader.
-#[derive(Debug)]
-struct Leader(Child);
-
-impl AsRawFd for Leader {
-    fn as_raw_fd(&self) -> RawFd {
-        self.0.pidfd().as_raw_fd()
+    /// The leader's process number, if there is a process.
+    fn process_id(&self) -> Option<u32> {
+        None
     }
 }
-
-/// Our end of one pipe.
-///
-/// It is used at once, and the reactor is asked only after it would have blocked. Readiness is cleared before
-/// the next use, not after it, so that what comes in between is not lost.
-#[derive(Debug)]
-struct End {
-    fd: AsyncFd<OwnedFd>,
-    blocked: bool,
-}
-
-/// Has the reactor watch a descriptor.
-#[expect(unsafe_code, reason = "tokio offers no safe way for any descriptor")]
-fn watch<T: Steady>(source: T, interest: Interest) -> io::Result<AsyncFd<T>> {
-    // SAFETY: what is `Steady` keeps one open descriptor for as long as it lives, and no `AsyncFd` here has
-    // its source exchanged.
-    Ok(unsafe { AsyncFd::register_with_interest(source, interest) }?)
-}
-
-/// What owns one descriptor, open and the same for as long as it lives.
-trait Steady: AsRawFd {}
-impl Steady for OwnedFd {}
-/// A child watches its leader by one descriptor from its start to its drop.
-impl Steady for Leader {}
-
-impl End {
-    fn new(fd: OwnedFd, interest: Interest) -> io::Result<End> {
-        Ok(End { fd: watch(fd, interest)?, blocked: false })
-    }
-
-    fn moved(&mut self, moved: io::Result<usize>, asked: usize) -> Moved {
-        match moved {
-            Ok(0) => Moved::Ended,
-            Ok(count) => {
-                // It gave or took less than there was room for, so it has no more for now.
-                self.blocked = count < asked;
-                Moved::Bytes(count)
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.blocked = true;
-                Moved::Blocked
-            }
-            Err(_) => Moved::Ended,
-        }
-    }
-
-    /// Whether a pipe that was blocked no longer is.
-    fn poll_readable(&mut self, cx: &mut Context<'_>) -> bool {
-        if !self.blocked {
-            return false;
-        }
-        // An error means that the runtime is ending, and with it the task that asks.
-        if let Poll::Ready(Ok(mut guard)) = self.fd.poll_read_ready(cx) {
-            guard.clear_ready();
-            self.blocked = false;
-        }
-        !self.blocked
-    }
-
-    fn poll_writable(&mut self, cx: &mut Context<'_>) -> bool {
-        if !self.blocked {
-            return false;
-        }
-        if let Poll::Ready(Ok(mut guard)) = self.fd.poll_write_ready(cx) {
-            guard.clear_ready();
-            self.blocked = false;
-        }
-        !self.blocked
-    }
-}
-
-/// What the reactor has to say.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct News {
-    /// Something can be done: pump.
-    pub(crate) any: bool,
-    /// The server's input takes bytes again.
-    pub(crate) writable: bool,
-}
-
-impl Pipes {
-    /// Asks the reactor about everything that was blocked, and has the task of `cx` woken for what still is.
-    pub(crate) fn poll_ready(&mut self, cx: &mut Context<'_>) -> News {
-        let Some(process) = &mut self.process else { return News::default() };
-        let mut readable = false;
-        for end in [&mut process.stdout, &mut process.stderr].into_iter().flatten() {
-            readable |= end.poll_readable(cx);
-        }
-        if process.exit.is_none() && !process.look_at_leader {
-            if let Poll::Ready(Ok(mut guard)) = process.leader.poll_read_ready(cx) {
-                guard.clear_ready();
-                process.look_at_leader = true;
-            }
-            readable |= process.look_at_leader;
-        }
-        let writable = process.stdin.as_mut().is_some_and(|stdin| stdin.poll_writable(cx));
-        News { any: readable || writable, writable }
-    }
-
-    /// The leader's process number.
-    pub(crate) fn process_id(&self) -> Option<u32> {
-        self.process.as_ref().map(|process| process.leader.get_ref().0.id())
-    }
-
-    /// Whether a process was started.
-    pub(crate) fn is_started(&self) -> bool {
-        self.process.is_some()
-    }
-
-    /// Kills the group now, closes the pipes and waits for the leader to be gone, [`Child::DROP_BOUND`] at most.
-    /// Nothing is started any more. It needs no runtime.
-    pub(crate) fn abort(&mut self) {
-        self.aborted = true;
-        let Some(process) = &mut self.process else { return };
-        process.leader.get_mut().0.signal(Signal::Kill);
-        (process.stdin, process.stdout, process.stderr) = (None, None, None);
-        process.look_at_leader = true;
-        let deadline = Instant::now() + Child::DROP_BOUND;
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let timeout = Timespec::try_from(left).unwrap_or_default();
-            let mut fds = [PollFd::from_borrowed_fd(process.leader.get_ref().0.pidfd(), PollFlags::IN)];
-            if poll(&mut fds, Some(&timeout)) != Err(Errno::INTR) {
-                return;
-            }
-        }
-    }
-
-    /// Lets go of everything; what still runs is killed.
-    pub(crate) fn release(&mut self) {
-        self.process = None;
-    }
-}
-
-impl sans_mcp::Pipes for Pipes {
-    fn spawn(&mut self, server: &Server) -> Result<u32, StartFailure> {
-        if self.aborted {
-            return Err(StartFailure::System { errno: Errno::CANCELED.raw_os_error() });
-        }
-        let (child, pipes) = spawn(server)?;
-        let id = child.id();
-        let process = Process::watch(child, pipes)
-            .map_err(|error| StartFailure::NoResources { errno: error.raw_os_error().unwrap_or_default() })?;
-        self.process = Some(process);
-        Ok(id)
-    }
-
-    fn read_stdout(&mut self, space: &mut [u8]) -> Moved {
-        match &mut self.process {
-            Some(process) => process.read(space, |process| &mut process.stdout),
-            None => Moved::Blocked,
-        }
-    }
-
-    fn read_stderr(&mut self, space: &mut [u8]) -> Moved {
-        match &mut self.process {
-            Some(process) => process.read(space, |process| &mut process.stderr),
-            None => Moved::Blocked,
-        }
-    }
-
-    fn write_stdin(&mut self, bytes: &[u8]) -> Moved {
-        let Some(stdin) = self.process.as_mut().and_then(|process| process.stdin.as_mut()) else {
-            return Moved::Ended;
-        };
-        if stdin.blocked {
-            return Moved::Blocked;
-        }
-        let written = write(stdin.fd.get_ref(), bytes);
-        stdin.moved(written, bytes.len())
-    }
-
-    fn close_stdin(&mut self) {
-        if let Some(process) = &mut self.process {
-            process.stdin = None;
-        }
-    }
-
-    fn signal(&mut self, signal: Signal) -> Signalled {
-        match &mut self.process {
-            Some(process) => process.leader.get_mut().0.signal(signal),
-            None => Signalled::NoProcess,
-        }
-    }
-
-    fn exit(&mut self) -> Option<Exit> {
-        self.process.as_mut()?.exit()
-    }
-
-    fn reap(&mut self) -> Exit {
-        let reaped = self.process.as_mut().and_then(|process| process.leader.get_mut().0.reap());
-        reaped.unwrap_or(Exit::Unknown)
-    }
-
-    fn probe(&mut self) -> Tree {
-        self.process.as_mut().map_or(Tree::Gone, |process| process.leader.get_mut().0.probe())
-    }
-}
-
-impl Process {
-    /// Registers everything with the reactor. If that fails the child is dropped, which kills it.
-    fn watch(child: Child, pipes: sans_mcp_process::Pipes) -> io::Result<Process> {
-        Ok(Process {
-            leader: watch(Leader(child), Interest::READABLE)?,
-            look_at_leader: false,
-            exit: None,
-            stdin: Some(End::new(pipes.stdin, Interest::WRITABLE)?),
-            stdout: Some(End::new(pipes.stdout, Interest::READABLE)?),
-            stderr: pipes.stderr.map(|stderr| End::new(stderr, Interest::READABLE)).transpose()?,
-        })
-    }
-
-    fn exit(&mut self) -> Option<Exit> {
-        if self.exit.is_none() && self.look_at_leader {
-            self.look_at_leader = false;
-            self.exit = self.leader.get_mut().0.exit();
-            if self.exit.is_some() {
-                // What it left may not have reached the reactor yet, and is to be read before the exit is
-                // told.
-                for end in [&mut self.stdout, &mut self.stderr].into_iter().flatten() {
-                    end.blocked = false;
-                }
-            }
-        }
-        self.exit
-    }
-
-    fn read(&mut self, space: &mut [u8], which: impl FnOnce(&mut Process) -> &mut Option<End>) -> Moved {
-        let end = which(self);
-        let Some(open) = end else { return Moved::Blocked };
-        if open.blocked {
-            return Moved::Blocked;
-        }
-        let count = read(open.fd.get_ref(), space);
-        let moved = open.moved(count, space.len());
-        if moved == Moved::Ended {
-            *end = None;
-        }
-        moved
-    }
-}
-
-/// How long to wait between two looks at a group that is dying, without a runtime.
-pub(crate) const DYING: Duration = Duration::from_millis(1);

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use sans_mcp::{ConfigError, End, Output, Reply, Server, Session, Settings, StartFailure, Time, pump};
 use sans_mcp_process::Child;
@@ -19,12 +19,15 @@ use tracing::field;
 use crate::clock::{Clock, Timer};
 use crate::event::{Event, Events, Notification, Subscribers};
 use crate::peer::{Asked, Handlers};
-use crate::pipes::{DYING, Pipes};
+use crate::pipes::Pipes;
 use crate::slot::{Given, Settled, Slot};
 
 /// What one turn of the I/O task may move, in bytes; an output for the host counts as 64. One flooding server
 /// cannot starve the rest of the runtime for longer than this takes, nor hold the lock.
 const BUDGET: usize = 256 << 10;
+
+/// How long to wait between two looks at a group that is dying, without a runtime.
+const DYING: Duration = Duration::from_millis(1);
 
 /// Tells the sessions of this process apart in logs (row L29).
 static INSTANCES: AtomicU64 = AtomicU64::new(1);
@@ -42,7 +45,8 @@ pub(crate) struct Shared {
 
 struct Inner {
     session: Session<Arc<Slot>>,
-    pipes: Pipes,
+    /// One call of it goes with a system call, beside which an indirect call is nothing.
+    pipes: Box<dyn Pipes + Send>,
     /// Requests of the server that are being answered, each by a task once that is spawned.
     answering: BTreeMap<u64, Option<AbortHandle>>,
     subscribers: Subscribers,
@@ -83,6 +87,7 @@ pub(crate) struct Aftermath {
 impl Shared {
     pub(crate) fn new(
         server: Server,
+        pipes: Box<dyn Pipes + Send>,
         handlers: Handlers,
         subscribers: Subscribers,
     ) -> Result<Shared, ConfigError> {
@@ -91,7 +96,7 @@ impl Shared {
         let settings = server.settings.clone();
         let inner = Inner {
             session: Session::new(server)?.with_instance(instance),
-            pipes: Pipes::default(),
+            pipes,
             answering: BTreeMap::new(),
             subscribers,
             sleeper: None,
@@ -181,9 +186,8 @@ impl Shared {
             return Turn::Yield;
         }
         let now = self.clock.now();
-        if inner.pipes.poll_ready(cx).writable {
-            inner.session.handle_writable(now);
-        }
+        // What it says does not matter: the pump looks at everything.
+        let _ = inner.pipes.poll_ready(cx);
         let pumped = inner.pump(now, BUDGET, after);
         inner.burst = after.woken.len() > 1;
         if pumped.closed {
@@ -192,11 +196,7 @@ impl Shared {
         if pumped.starved {
             return Turn::Starved;
         }
-        let news = inner.pipes.poll_ready(cx);
-        if news.writable {
-            inner.session.handle_writable(now);
-        }
-        if news.any || timer.poll(cx, self.clock, pumped.until).is_ready() {
+        if inner.pipes.poll_ready(cx).is_ready() || timer.poll(cx, self.clock, pumped.until).is_ready() {
             return Turn::Yield;
         }
         inner.sleeper = Some(cx.waker().clone());
@@ -258,7 +258,7 @@ impl Inner {
     /// Pumps, and leaves every output where it belongs.
     fn pump(&mut self, now: Time, budget: usize, after: &mut Aftermath) -> sans_mcp::Pumped {
         let Inner { session, pipes, answering, subscribers, .. } = self;
-        let pumped = pump(session, pipes, now, budget, |output| match output {
+        let pumped = pump(session, &mut **pipes, now, budget, |output| match output {
             Output::Complete(completion) => {
                 let slot = completion.token;
                 // Otherwise its caller is gone, and the result need not even be copied.
@@ -298,7 +298,6 @@ impl Inner {
             self.end = Some(end.clone());
             self.subscribers.finish(&mut after.woken, end);
             after.withdrawn.extend(std::mem::take(&mut self.answering).into_values().flatten());
-            self.pipes.release();
         }
         pumped
     }
@@ -307,10 +306,8 @@ impl Inner {
         let mut now = clock.now();
         self.session.close(now);
         self.pipes.abort();
-        if !self.pipes.is_started() {
-            // It may have been about to start something.
-            self.session.handle_spawn_failed(now, StartFailure::System { errno: 0 });
-        }
+        // A start that panicked was never told of; every other one was, and this changes nothing then.
+        self.session.handle_spawn_failed(now, StartFailure::System { errno: 0 });
         let deadline = Instant::now() + Child::DROP_BOUND;
         let latest = Time::from_micros(u64::MAX);
         // Nothing more is read, so no budget is needed.

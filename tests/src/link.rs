@@ -1,5 +1,7 @@
 //! The pipes between a session and a server in memory, and the process that is none.
 
+mod options;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -12,59 +14,10 @@ use crate::invariants::{Checked, Invariants};
 use crate::peer::{Act, Agenda, Bytes, Child, Peer};
 use crate::random::{Chunking, Random};
 
+pub use options::LinkOptions;
+
 /// What a pipe holds.
 const CAPACITY: usize = 64 << 10;
-
-/// How a link behaves, beside what its server does.
-#[derive(Clone, Debug)]
-pub struct LinkOptions {
-    /// Decides every cut and every pause.
-    pub seed: u64,
-    /// How output of the server is cut.
-    pub reads: Chunking,
-    /// How input of the server is cut.
-    pub writes: Chunking,
-    /// Whether the server's input is found full now and then.
-    pub blocks: bool,
-    /// Why the process cannot be started.
-    pub spawn_failure: Option<StartFailure>,
-    /// Whether signals are forbidden.
-    pub signals_forbidden: bool,
-    /// Whether somebody else takes the status of the process.
-    pub foreign_reaper: bool,
-}
-
-impl Default for LinkOptions {
-    fn default() -> LinkOptions {
-        LinkOptions {
-            seed: 1,
-            reads: Chunking::Whole,
-            writes: Chunking::Whole,
-            blocks: false,
-            spawn_failure: None,
-            signals_forbidden: false,
-            foreign_reaper: false,
-        }
-    }
-}
-
-impl LinkOptions {
-    /// Cuts everything into random pieces, and finds the server's input full now and then.
-    pub fn rough(seed: u64) -> LinkOptions {
-        LinkOptions {
-            seed,
-            reads: Chunking::Pieces,
-            writes: Chunking::Pieces,
-            blocks: true,
-            ..LinkOptions::default()
-        }
-    }
-
-    /// Moves one byte at a time.
-    pub fn bytewise() -> LinkOptions {
-        LinkOptions { reads: Chunking::Bytes, writes: Chunking::Bytes, ..LinkOptions::default() }
-    }
-}
 
 /// The leader of the process group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +46,7 @@ pub struct Link {
     input_open: bool,
     input_closed_by_peer: bool,
     full_until: Option<Time>,
+    gap_until: Option<Time>,
     leader: Leader,
     exit_seen: bool,
     children: Vec<Child>,
@@ -129,6 +83,7 @@ impl Link {
             input_open: false,
             input_closed_by_peer: false,
             full_until: None,
+            gap_until: None,
             leader: Leader::Absent,
             exit_seen: false,
             children: Vec::new(),
@@ -146,28 +101,50 @@ impl Link {
         self.act();
     }
 
-    /// Whether the server's input takes bytes again, after it was found full.
-    pub fn take_writable(&mut self) -> bool {
-        let room = self.unread.len() < CAPACITY;
-        let ready = self.full_until.is_some_and(|until| until <= self.now && room);
-        if ready {
-            self.full_until = None;
-        }
-        ready
-    }
-
     /// Whether something can be read, or was not seen yet, at this moment.
     pub fn has_news(&self) -> bool {
         let ended = self.output.is_empty() && self.output_is_over() && !self.output_end_seen;
         let exited = matches!(self.leader, Leader::Exited(_)) && !self.exit_seen;
-        !self.output.is_empty() || !self.complaints.is_empty() || ended || exited
+        !self.output.is_empty() && !self.is_in_gap() || !self.complaints.is_empty() || ended || exited
     }
 
     /// When something happens next by itself.
     pub fn next(&self) -> Option<Time> {
         let act = self.agenda.keys().next().map(|(time, _)| *time);
         let room = self.unread.len() < CAPACITY;
-        act.into_iter().chain(self.full_until.filter(|_| room)).min()
+        let gap = self.gap_until.filter(|_| self.is_in_gap());
+        act.into_iter().chain(self.full_until.filter(|_| room)).chain(gap).min()
+    }
+
+    fn is_in_gap(&self) -> bool {
+        self.leader == Leader::Running && self.gap_until.is_some_and(|until| until > self.now)
+    }
+
+    /// Whether output that is there is not to be found now. A dead server's is found at once, as in a real pipe.
+    fn hides_output(&mut self) -> bool {
+        if self.options.gaps
+            && self.leader == Leader::Running
+            && self.gap_until.is_none()
+            && self.random.one_in(8)
+        {
+            let pause = Duration::from_micros(1 + self.random.below(3_000) as u64);
+            self.gap_until = Some(self.tick(self.now + pause));
+        }
+        let hides = self.is_in_gap();
+        if !hides {
+            self.gap_until = None;
+        }
+        hides
+    }
+
+    /// The moment at which something happens that is to happen at `time`.
+    fn tick(&self, time: Time) -> Time {
+        let tick = u64::try_from(self.options.tick.as_micros()).unwrap_or(u64::MAX);
+        if tick == 0 {
+            return time;
+        }
+        let earliest = time.as_micros().max(self.now.as_micros() + 1);
+        Time::from_micros(earliest.div_ceil(tick) * tick)
     }
 
     /// Lines that the server got, what came last without its newline included.
@@ -215,10 +192,14 @@ impl Link {
         let mut agenda = Agenda::new(self.now);
         tell(&mut *self.peer, &mut agenda);
         for (time, act) in agenda.into_acts() {
-            self.acts += 1;
-            self.agenda.insert((time, self.acts), act);
+            self.plan_act(time, act);
         }
         self.act();
+    }
+
+    fn plan_act(&mut self, time: Time, act: Act) {
+        self.acts += 1;
+        self.agenda.insert((self.tick(time), self.acts), act);
     }
 
     fn act(&mut self) {
@@ -286,15 +267,18 @@ impl Pipes for Link {
     }
 
     fn read_stdout(&mut self, space: &mut [u8]) -> Moved {
-        let Some(first) = self.output.front_mut() else {
+        if self.output.is_empty() {
             if self.leader != Leader::Absent && self.output_is_over() {
                 self.output_end_seen = true;
                 self.invariants.borrow_mut().output_ended();
                 return Moved::Ended;
             }
             return Moved::Blocked;
-        };
-        let most = first.len().min(space.len());
+        }
+        if self.hides_output() {
+            return Moved::Blocked;
+        }
+        let most = self.output.front().map_or(0, Bytes::len).min(space.len());
         let count = match self.options.reads {
             // A pipe gives all it has, whatever it was written in.
             Chunking::Whole => space.len(),
@@ -335,7 +319,7 @@ impl Pipes for Link {
         let count = self.options.writes.size(&mut self.random, bytes.len().min(room));
         if count == 0 || refuses {
             let pause = Duration::from_micros(1 + self.random.below(3_000) as u64);
-            self.full_until = Some(self.now + if refuses { pause } else { Duration::ZERO });
+            self.full_until = Some(if refuses { self.tick(self.now + pause) } else { self.now });
             self.check(|invariants| invariants.written(0));
             return Moved::Blocked;
         }
@@ -347,6 +331,16 @@ impl Pipes for Link {
             self.unread.extend_from_slice(part);
         }
         Moved::Bytes(count)
+    }
+
+    fn take_writable(&mut self) -> bool {
+        let room = self.unread.len() < CAPACITY;
+        let ready = self.full_until.is_some_and(|until| until <= self.now && room);
+        if ready {
+            self.full_until = None;
+            self.invariants.borrow_mut().writable();
+        }
+        ready
     }
 
     fn close_stdin(&mut self) {
@@ -380,7 +374,10 @@ impl Pipes for Link {
         self.children.retain(survives);
         if self.leader == Leader::Running {
             match signal {
-                Signal::Kill => self.end(Exit::Signal(9)),
+                Signal::Kill => {
+                    self.plan_act(self.now, Act::Exit(Exit::Signal(9)));
+                    self.act();
+                }
                 Signal::Terminate => self.plan(|peer, agenda| peer.terminate(agenda)),
             }
         }

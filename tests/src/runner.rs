@@ -260,10 +260,6 @@ impl Runner {
     pub fn settle(&mut self) {
         for _ in 0..PUMPS {
             self.link.advance(self.now);
-            if self.link.take_writable() {
-                self.session.handle_writable(self.now);
-                self.invariants.borrow_mut().writable();
-            }
             let pumped = self.pump();
             self.until = pumped.until;
             if pumped.closed {

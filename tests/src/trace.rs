@@ -106,7 +106,8 @@ pub fn failed(failure: &Failure) -> String {
     text
 }
 
-fn short(text: &str) -> String {
+/// A result, or its length and a checksum if it is long.
+pub fn short(text: &str) -> String {
     if text.len() <= LONGEST {
         return text.to_owned();
     }

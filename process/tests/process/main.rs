@@ -10,6 +10,8 @@ mod escaped;
 #[cfg(test)]
 mod exit;
 #[cfg(test)]
+mod interrupt;
+#[cfg(test)]
 mod pipes;
 #[cfg(test)]
 mod signal;

@@ -79,6 +79,8 @@ pub struct Session<T> {
     /// Where output goes that means nothing any more, and whether the last read space was this.
     discard: Vec<u8>,
     discards: bool,
+    /// How much came there so far.
+    drained: usize,
     /// Standard error output that was lent by the last poll.
     lent_stderr: Vec<u8>,
     machine: Machine<T>,
@@ -271,6 +273,7 @@ impl<T> Session<T> {
             cursor: Cursor::Between,
             discard: Vec::new(),
             discards: false,
+            drained: 0,
             lent_stderr: Vec::new(),
             machine,
         })

@@ -13,7 +13,8 @@ use serde::Deserialize;
 pub struct Limits {
     /// Longest line of the server's output that is read as a message, in bytes.
     pub line: usize,
-    /// How much of one line without an end is thrown away before the session ends, in bytes.
+    /// How much of one line without an end is thrown away before the session ends, in bytes; and how much is still read, to
+    /// be thrown away, of a server that leaves.
     pub discard: usize,
     /// Calls and other requests that may wait for their answer at one time.
     pub pending: usize,

@@ -22,7 +22,8 @@ const STDERR_EVENTS: usize = 64 << 10;
 
 impl<T> Session<T> {
     /// Where the driver puts what it reads from the server's output. It is empty while outputs wait to be polled, which bounds
-    /// what is held, and after the end of output.
+    /// what is held, after the end of output, and once a server that leaves has written
+    /// [`Limits::discard`](crate::Limits) bytes more, which bounds what is read.
     pub fn read_space(&mut self) -> &mut [u8] {
         self.discards = false;
         if self.machine.output_ended || self.cursor != super::Cursor::Between {
@@ -31,7 +32,8 @@ impl<T> Session<T> {
         if self.machine.drains_output() {
             // It is still read, so that a server which writes while it leaves is not held up.
             self.discards = true;
-            self.discard.resize(DISCARD, 0);
+            let left = self.machine.server.settings.limits.discard.saturating_sub(self.drained);
+            self.discard.resize(DISCARD.min(left), 0);
             return &mut self.discard;
         }
         self.lines.read_space()
@@ -41,7 +43,9 @@ impl<T> Session<T> {
     pub fn handle_read(&mut self, now: Time, count: usize) {
         self.machine.at(now);
         if self.discards {
-            self.machine.counters.discarded_bytes += count.min(self.discard.len()) as u64;
+            let count = count.min(self.discard.len());
+            self.drained += count;
+            self.machine.counters.discarded_bytes += count as u64;
         } else if !self.machine.output_ended {
             self.lines.filled(count);
         }

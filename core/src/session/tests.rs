@@ -3,6 +3,7 @@
 mod oddities;
 
 use super::*;
+use crate::config::Limits;
 use crate::error::Refusal;
 use crate::output::Output;
 use crate::wire::id;
@@ -113,4 +114,23 @@ fn l27_a_flood_does_not_hide_that_the_list_has_changed() {
     drain(&mut session);
     assert!(session.catalog_is_stale());
     assert!(session.counters().dropped_notifications > 5_000);
+}
+
+#[test]
+fn w03_of_a_server_that_leaves_no_more_is_read_than_of_a_line_without_an_end() {
+    let mut session = ready();
+    session.close(Time::ZERO);
+    drain(&mut session);
+    let (flood, mut read) = (vec![b'x'; 1 << 20], 0);
+    while read < 4 * Limits::DISCARD {
+        let taken = session.handle_stdout(Time::ZERO, &flood);
+        drain(&mut session);
+        read += taken;
+        if taken == 0 {
+            break;
+        }
+    }
+    assert_eq!(read, Limits::DISCARD);
+    assert!(session.read_space().is_empty());
+    assert_eq!(session.counters().discarded_bytes, Limits::DISCARD as u64);
 }

@@ -1,0 +1,128 @@
+//! Many clients after another: nothing of one is left for the next.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sans_mcp::{Call, Exit};
+
+use crate::holdings::{Holdings, exists};
+use crate::host::{CONNECT, Client, Host, echo, mode};
+
+const CYCLES: u32 = 200;
+/// By now what is made once, for the first client, is there.
+const WARM: u32 = 5;
+
+pub(crate) fn cycles_of_close<H: Host>() {
+    cycles(|host: &mut H, client| host.close(client));
+}
+
+pub(crate) fn cycles_of_crash<H: Host>() {
+    cycles(|host: &mut H, client| host.call(client, Call::new("exit", r#"{"code":9}"#), 2));
+}
+
+fn cycles<H: Host>(end: impl Fn(&mut H, Client)) {
+    let mut host = H::new();
+    let mut warm = None;
+    for cycle in 1..=CYCLES {
+        let client = host.connected(mode("plain"));
+        let process = host.process_id(client).expect("it runs");
+        assert_eq!(host.ask(client, echo("x"), 1).as_deref(), Ok("x"));
+        end(&mut host, client);
+        assert!(host.end(client).gone());
+        assert!(!exists(process), "process {process} is left in cycle {cycle}");
+        host.drop_client(client);
+        if cycle == WARM {
+            warm = Some(settled(&host, None));
+        }
+    }
+    println!("after {CYCLES}: {:?}", settled(&host, warm.as_ref()));
+}
+
+/// The holdings, as soon as they are `wanted`; a task of a runtime with threads ends a moment after its session.
+fn settled(host: &impl Host, wanted: Option<&Holdings>) -> Holdings {
+    let start = Instant::now();
+    loop {
+        let holdings = Holdings::count(host.tasks());
+        let (tasks, bound) = (wanted.map_or(0, |wanted| wanted.tasks), Duration::from_secs(5));
+        if holdings.tasks == tasks && wanted.is_none_or(|wanted| *wanted == holdings) {
+            return holdings;
+        }
+        assert!(start.elapsed() < bound, "{holdings:?} instead of {wanted:?}");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+pub(crate) fn drops<H: Host>() {
+    let mut host = H::new();
+    let before = settled(&host, None);
+    for round in 0..20 {
+        let name = if round % 2 == 0 { "plain" } else { "stubborn" };
+        let clients = [(); 3].map(|()| host.connected(mode(name)));
+        for client in clients {
+            host.call(client, Call::without_arguments("never"), 1);
+            let process = host.process_id(client).expect("it runs");
+            host.drop_client(client);
+            assert!(!exists(process), "process {process} is left in round {round}");
+        }
+    }
+    settled(&host, Some(&before));
+}
+
+/// All are started before the first is connected. Had one an end of another's pipes, that one would not leave.
+pub(crate) fn sixteen_servers<H: Host>() {
+    let mut host = H::new();
+    let clients = [(); 16].map(|()| {
+        let client = host.open(mode("plain"));
+        host.connect(client, CONNECT);
+        client
+    });
+    let mut servers = Vec::new();
+    for client in clients {
+        host.outcome(client, CONNECT).expect("connected");
+        servers.push(host.process_id(client).expect("it runs"));
+    }
+    let own: Vec<BTreeSet<PathBuf>> = servers.iter().map(|server| pipes(*server, |fd| fd < 3)).collect();
+    let all: BTreeSet<PathBuf> = own.iter().flatten().cloned().collect();
+    assert_eq!(all.len(), 3 * servers.len());
+    for (server, own) in servers.into_iter().zip(own) {
+        // Who started this process may have left it something that is none of ours.
+        let of_servers: BTreeSet<PathBuf> = pipes(server, |_| true).intersection(&all).cloned().collect();
+        assert_eq!(of_servers, own);
+    }
+    for client in clients {
+        assert_eq!(host.leave(client).exit, Some(Exit::Code(0)));
+    }
+}
+
+/// What the chosen descriptors of a process lead to.
+fn pipes(process: u32, chosen: impl Fn(u32) -> bool) -> BTreeSet<PathBuf> {
+    let open = fs::read_dir(format!("/proc/{process}/fd")).expect("own server").flatten();
+    let number = |entry: &fs::DirEntry| entry.file_name().to_str().and_then(|name| name.parse().ok());
+    let open = open.filter(|entry| chosen(number(entry).expect("a number")));
+    open.map(|entry| fs::read_link(entry.path()).expect("open")).collect()
+}
+
+/// Three servers at a time, in a process of so many threads.
+pub(crate) fn three_servers<H: Host, const THREADS: usize>() {
+    let mut host = H::new();
+    let clients = [(); 3].map(|()| host.connected(mode("plain")));
+    let calls = 1..=50;
+    for client in clients {
+        for key in calls.clone() {
+            host.call(client, Call::new("echo", r#"{"value":"x","delay":2}"#), key);
+        }
+    }
+    for client in clients {
+        for key in calls.clone().rev() {
+            assert_eq!(host.outcome(client, key).as_deref(), Ok("x"));
+        }
+    }
+    assert_eq!(Holdings::count(0).threads, THREADS);
+    for client in clients {
+        assert!(host.leave(client).gone());
+    }
+    assert_eq!(Holdings::count(0).threads, THREADS);
+}

@@ -1,0 +1,131 @@
+//! What a server can make its host's memory grow by, at the default limits: the peak, as the system counts it, above that of
+//! a host that has had a client.
+
+use sans_mcp::{Code, Server};
+
+use crate::harness::{Proof, proof};
+use crate::holdings::peak;
+use crate::host::{CONNECT, Client, Host, echo, mode};
+
+const MIB: u64 = 1 << 20;
+
+pub(crate) fn proofs<H: Host>() -> Vec<Proof> {
+    vec![
+        proof("w02_a_line_without_an_end", endless_line::<H>),
+        proof("w02_a_line_without_an_end_where_more_of_it_is_thrown_away", endless_line_discarded::<H>),
+        proof("w02_a_line_without_an_end_where_lines_may_be_long", endless_line_kept::<H>),
+        proof("l22_a_flood_of_standard_error", standard_error::<H>),
+        proof("l26_a_hundred_thousand_unread_pings", pings::<H>),
+        proof("l27_a_million_notifications", notifications::<H>),
+        proof("l19_ten_thousand_calls_to_who_does_not_read", unread_calls::<H>),
+    ]
+}
+
+fn idle<H: Host>() -> (H, u64) {
+    let mut host = H::new();
+    let client = host.connected(mode("plain"));
+    assert_eq!(host.ask(client, echo("x"), 1).as_deref(), Ok("x"));
+    assert!(host.leave(client).gone());
+    (host, peak())
+}
+
+fn assert_grew_by(idle: u64, most: u64) {
+    let grew = peak() - idle;
+    println!("{} KiB above {} KiB, at most {} KiB", grew >> 10, idle >> 10, most >> 10);
+    assert!(grew <= most);
+}
+
+/// 2 GiB, of which the session takes 64 MiB.
+fn endless_line<H: Host>() {
+    endless::<H>(mode("flood-nonl"), 32 * MIB);
+}
+
+/// What is thrown away costs nothing, however much it is.
+fn endless_line_discarded<H: Host>() {
+    let mut server = mode("flood-nonl");
+    server.settings.limits.discard = 256 << 20;
+    endless::<H>(server, 32 * MIB);
+}
+
+/// What is kept costs what was allowed, and no allocator needs it twice.
+fn endless_line_kept<H: Host>() {
+    let mut server = mode("flood-nonl");
+    server.settings.limits.line = 32 << 20;
+    endless::<H>(server, 64 * MIB);
+}
+
+fn endless<H: Host>(server: Server, most: u64) {
+    let limit = server.settings.limits.discard;
+    let (mut host, idle) = idle::<H>();
+    let client = host.connected(server);
+    assert_eq!(host.ask(client, echo("x"), 1), Err(Code::TOO_LARGE));
+    assert_eq!(host.ask(client, echo("x"), 2), Err(Code::TOO_LARGE));
+    let end = host.end(client);
+    assert!(end.to_string().contains(&format!("{limit} bytes without an end of line; ")), "{end}");
+    assert!(end.gone());
+    assert_grew_by(idle, most);
+}
+
+fn standard_error<H: Host>() {
+    flood_of_standard_error(mode("stderr-flood"), |_: &mut H, _| {});
+}
+
+/// 100 MiB, before the server reads anything; for somebody who does not read what `subscribe` gives.
+pub(crate) fn flood_of_standard_error<H: Host>(server: Server, subscribe: fn(&mut H, Client)) {
+    let (mut host, idle) = idle::<H>();
+    let client = host.open(server);
+    subscribe(&mut host, client);
+    host.connect(client, CONNECT);
+    host.outcome(client, CONNECT).expect("connected");
+    assert_eq!(host.ask(client, echo("x"), 1).as_deref(), Ok("x"));
+    let end = host.leave(client);
+    assert!(end.stderr.is_truncated() && end.stderr.as_str().len() <= 64 << 10);
+    assert_grew_by(idle, 32 * MIB);
+}
+
+fn notifications<H: Host>() {
+    unread_notifications(|_: &mut H, _| {});
+}
+
+/// A million, for somebody who does not read what `subscribe` gives.
+pub(crate) fn unread_notifications<H: Host>(subscribe: fn(&mut H, Client)) {
+    let (mut host, idle) = idle::<H>();
+    let client = host.connected(mode("notif-flood"));
+    subscribe(&mut host, client);
+    assert_eq!(host.ask(client, echo("x").timeout(None), 1).as_deref(), Ok("x"));
+    assert!(host.leave(client).gone());
+    assert_grew_by(idle, 64 * MIB);
+}
+
+/// A hundred thousand, of a server that reads no reply before it has written them all.
+fn pings<H: Host>() {
+    let (mut host, idle) = idle::<H>();
+    let client = host.connected(mode("srv-req-flood"));
+    assert_eq!(host.ask(client, echo("x").timeout(None), 1).as_deref(), Ok("x"));
+    assert!(host.leave(client).gone());
+    assert_grew_by(idle, 64 * MIB);
+}
+
+/// Ten thousand calls of 16 KiB each, and none of them has a deadline.
+fn unread_calls<H: Host>() {
+    let (mut host, idle) = idle::<H>();
+    let client = host.connected(mode("stop-reading"));
+    let value = "b".repeat(16 << 10);
+    let calls = 1..=10_000;
+    for key in calls.clone() {
+        host.call(client, echo(&value).timeout(None), key);
+    }
+    host.close(client);
+    let (mut closed, mut busy) = (0, 0);
+    for key in calls {
+        match host.outcome(client, key) {
+            Err(Code::CLOSED) => closed += 1,
+            Err(Code::BUSY) => busy += 1,
+            other => panic!("call {key}: {other:?}"),
+        }
+    }
+    println!("{closed} were accepted, {busy} were refused");
+    assert!(closed > 1_000 && busy > 8_000);
+    assert!(host.leave(client).gone());
+    assert_grew_by(idle, 64 * MIB);
+}

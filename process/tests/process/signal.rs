@@ -1,12 +1,12 @@
 //! Row L17 and cases C126, C129 and C130: signals reach the whole group, and nothing else.
 
-use std::{os::unix::process::CommandExt, process::Command};
+use std::{os::unix::process::CommandExt, process::Command, time::Instant};
 
-use rustix::process::{Pid, getpgid, setpgid};
+use rustix::process::{Pid, geteuid, getpgid, setpgid};
 use sans_mcp::{Descendants, Exit, Signal, Signalled, Tree};
-use sans_mcp_process::spawn;
+use sans_mcp_process::{Child, spawn};
 
-use crate::support::{ALONE, as_server, eventually, exit_of, gone, is_running, kill, line, shell};
+use crate::support::{ALONE, alone, as_server, eventually, exit_of, gone, is_running, kill, line, shell};
 
 /// A shell that waits for a child of its own, and prints the child's number.
 const SHELL_WITH_CHILD: &str = "sleep 1000 & echo $!; wait";
@@ -90,4 +90,35 @@ fn l17_a_leader_that_left_its_group_is_still_found() {
     assert_eq!(exit_of(&mut child), Exit::Signal(15));
     child.reap();
     gone(&mut child);
+}
+
+/// A server that became another user's, as a program like `sudo` does: here it is the host that becomes another.
+#[test]
+fn l17_a_signal_that_the_system_forbids_is_told_and_holds_up_no_drop() {
+    if !geteuid().is_root() {
+        println!("not proved without privileges: a signal that the system forbids");
+        return;
+    }
+    alone("signal::l17_a_signal_that_the_system_forbids_is_told_and_holds_up_no_drop", || {
+        let (mut child, pipes) = spawn(&shell("read line")).expect("there is a shell");
+        let leader = child.id();
+        become_user(65_534);
+        assert_eq!(child.signal(Signal::Kill), Signalled::NotPermitted);
+        assert_eq!((child.exit(), child.probe()), (None, Tree::Alive(1)));
+        let start = Instant::now();
+        drop(child);
+        // The bound is for the wait; the rest is for a busy machine.
+        assert!(start.elapsed() < Child::DROP_BOUND * 10, "{:?}", start.elapsed());
+        become_user(0);
+        assert!(is_running(leader));
+        drop(pipes);
+        eventually("its end", || (!is_running(leader)).then_some(()));
+    });
+}
+
+/// Makes this thread, and no other, act for that user; it can become root again.
+fn become_user(user: libc::uid_t) {
+    // SAFETY: the call takes three integers, and changes what the system lets this thread do.
+    let changed = unsafe { libc::syscall(libc::SYS_setresuid, user, user, 0) };
+    assert_eq!(changed, 0, "{}", std::io::Error::last_os_error());
 }

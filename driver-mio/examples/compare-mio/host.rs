@@ -1,79 +1,30 @@
 //! A host with one server, which waits until something has come of it.
 
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use mio::{Events, Poll, Token};
-use sans_mcp_mio::{Call, Clock, Completion, Connection, Handle, Output, Reply, Server, Time, ToolResult};
+use sans_mcp_mio::{Call, Clock, Completion, Connection, Output, Reply, Server, ToolResult};
 
-use crate::Outcome;
-
-/// What may take longest here without a reason: a start, a close.
-pub(crate) const GUARD: Duration = Duration::from_secs(20);
+use crate::comparison::{GUARD, Host, Outcome, Step, Tally};
 
 const CONNECT: usize = usize::MAX;
 
-pub(crate) struct Host {
+pub(crate) struct MioHost {
     poll: Poll,
     events: Events,
     clock: Clock,
-    pub(crate) connection: Connection<usize>,
+    connection: Option<Connection<usize>>,
 }
 
-impl Host {
-    pub(crate) fn new(server: Server) -> Outcome<Host> {
-        let poll = Poll::new()?;
-        let connection = Connection::new(server, poll.registry().try_clone()?, Token(0))?;
-        Ok(Host { poll, events: Events::with_capacity(64), clock: Clock::start(), connection })
+impl MioHost {
+    pub(crate) fn new() -> Outcome<MioHost> {
+        let events = Events::with_capacity(64);
+        Ok(MioHost { poll: Poll::new()?, events, clock: Clock::start(), connection: None })
     }
 
-    pub(crate) fn connected(server: Server) -> Outcome<Host> {
-        let mut host = Host::new(server)?;
-        host.connect(GUARD)?.ok_or("no connection")??;
-        Ok(host)
-    }
-
-    /// Puts a fresh server in the place of the one before, in the same poll.
-    pub(crate) fn renew(&mut self, server: Server) -> Outcome {
-        self.connection = Connection::new(server, self.poll.registry().try_clone()?, Token(0))?;
-        Ok(())
-    }
-
-    pub(crate) fn now(&self) -> Time {
-        self.clock.now()
-    }
-
-    pub(crate) fn call(&mut self, call: Call, key: usize) -> Outcome<Handle> {
-        let now = self.now();
-        Ok(self.connection.call(now, call, key)?)
-    }
-
-    /// Connects; why not, or `None` if nothing came in time.
-    pub(crate) fn connect(&mut self, guard: Duration) -> Outcome<Option<Result<(), String>>> {
-        let now = self.now();
-        self.connection.connect(now, CONNECT)?;
-        self.wait(guard, |output| match output {
-            Output::Complete(done) => Some(done.outcome.map(|_| ()).map_err(|failure| failure.to_string())),
-            _ => None,
-        })
-    }
-
-    /// The text of the one call that is open, or why there is none.
-    pub(crate) fn text(&mut self, guard: Duration) -> Outcome<Option<Result<String, String>>> {
-        self.wait(guard, |output| match output {
-            Output::Complete(done) => Some(text_of(done, str::to_owned)),
-            _ => None,
-        })
-    }
-
-    /// Closes what may be over already, and gives how it ended; `None` if it did not.
-    pub(crate) fn close(&mut self) -> Outcome<Option<Result<(), String>>> {
-        let (start, now) = (Instant::now(), self.now());
-        self.connection.close(now);
-        while self.connection.session().end().is_none() && start.elapsed() < GUARD {
-            self.turn(GUARD.saturating_sub(start.elapsed()), |_| {})?;
-        }
-        let end = self.connection.session().end();
-        Ok(end.map(|end| if end.gone() { Ok(()) } else { Err(end.to_string()) }))
+    fn connection(&mut self) -> Outcome<&mut Connection<usize>> {
+        self.connection.as_mut().ok_or_else(|| "no connection".into())
     }
 
     /// Turns until an output gives something, or `guard` is over.
@@ -96,41 +47,136 @@ impl Host {
 
     /// Does what can be done now. If nothing comes of it, waits until something can be done, for `most` at most, and
     /// does that.
-    pub(crate) fn turn(&mut self, most: Duration, mut host: impl FnMut(Output<'_, usize>)) -> Outcome {
+    fn turn(&mut self, most: Duration, mut host: impl FnMut(Output<'_, usize>)) -> Outcome {
+        let MioHost { poll, events, clock, connection: Some(connection) } = self else {
+            return Err("no connection".into());
+        };
         let mut came = false;
-        let now = self.now();
-        self.connection.pump(now, |output| {
+        let now = clock.now();
+        connection.pump(now, |output| {
             came = true;
             host(output);
         });
         if came {
             return Ok(());
         }
-        let timeout = self.connection.timeout(now).map_or(most, |timeout| timeout.min(most));
-        self.poll.poll(&mut self.events, Some(timeout))?;
-        for event in &self.events {
-            self.connection.handle_event(event);
+        let timeout = connection.timeout(now).map_or(most, |timeout| timeout.min(most));
+        poll.poll(events, Some(timeout))?;
+        for event in &*events {
+            connection.handle_event(event);
         }
-        let now = self.now();
-        self.connection.pump(now, host);
+        connection.pump(clock.now(), host);
         Ok(())
     }
 }
 
-/// What `read` makes of the text of an answered call.
-pub(crate) fn text_of<T>(done: Completion<'_, usize>, read: impl FnOnce(&str) -> T) -> Result<T, String> {
-    match done.outcome {
-        Ok(Reply::Answer(answer)) => match ToolResult::parse(answer.as_str()) {
-            Ok(result) => Ok(read(&result.text())),
-            Err(error) => Err(error.to_string()),
-        },
-        Ok(Reply::Connected | Reply::Listed) => Err("not a call".to_owned()),
-        Err(failure) => Err(failure.to_string()),
+impl Host for MioHost {
+    fn connect(&mut self, server: Server, guard: Duration) -> Outcome<Step> {
+        let now = self.clock.now();
+        let connection = Connection::new(server, self.poll.registry().try_clone()?, Token(0))?;
+        self.connection.insert(connection).connect(now, CONNECT)?;
+        self.wait(guard, |output| match output {
+            Output::Complete(done) => Some(done.outcome.map(|_| ()).map_err(|failure| failure.to_string())),
+            _ => None,
+        })
+    }
+
+    fn tools(&self) -> usize {
+        self.connection.as_ref().map_or(0, |connection| connection.session().catalog().len())
+    }
+
+    fn call<T>(&mut self, call: Call, guard: Duration, read: impl FnOnce(&str) -> T) -> Outcome<Step<T>> {
+        let now = self.clock.now();
+        if let Err(refused) = self.connection()?.call(now, call, 0) {
+            return Ok(Some(Err(refused.to_string())));
+        }
+        let mut read = Some(read);
+        self.wait(guard, |output| match output {
+            Output::Complete(done) => read.take().map(|read| with_text(done, |outcome| outcome.map(read))),
+            _ => None,
+        })
+    }
+
+    fn calls(
+        &mut self,
+        window: usize,
+        n: usize,
+        guard: Duration,
+        make: impl Fn(usize) -> Call + Send + Sync + 'static,
+        judge: impl Fn(usize, Result<&str, String>) -> Cow<'static, str> + Send + Sync + 'static,
+    ) -> Outcome<Tally> {
+        let start = Instant::now();
+        let mut tally = Tally::new();
+        let (mut next, mut open) = (0, 0);
+        while (next < n || open > 0) && start.elapsed() < guard {
+            while open < window && next < n {
+                let now = self.clock.now();
+                match self.connection()?.call(now, make(next), next) {
+                    Ok(_) => open += 1,
+                    Err(refused) => {
+                        *tally.entry(judge(next, Err(refused.to_string()))).or_default() += 1;
+                    }
+                }
+                next += 1;
+            }
+            if open == 0 {
+                continue;
+            }
+            self.turn(guard.saturating_sub(start.elapsed()), |output| {
+                if let Output::Complete(done) = output {
+                    open -= 1;
+                    let key = done.token;
+                    *tally.entry(with_text(done, |outcome| judge(key, outcome))).or_default() += 1;
+                }
+            })?;
+        }
+        Ok(tally)
+    }
+
+    fn give_up(&mut self, calls: Vec<Call>, after: Call) -> Outcome<String> {
+        let now = self.clock.now();
+        let connection = self.connection()?;
+        let handles = calls.into_iter().map(|call| connection.call(now, call, 0));
+        let handles = handles.collect::<Result<Vec<_>, _>>()?;
+        let text = self.call(after, GUARD, str::to_owned)?.ok_or("no answer")??;
+        let now = self.clock.now();
+        let connection = self.connection()?;
+        for handle in handles {
+            connection.cancel(now, handle, "enough");
+        }
+        // Their ends are not to be taken for that of the next call.
+        self.turn(Duration::ZERO, |_| {})?;
+        Ok(text)
+    }
+
+    fn abandon(&mut self) {
+        self.connection = None;
+    }
+
+    fn close(&mut self, guard: Duration) -> Outcome<Step> {
+        let (start, now) = (Instant::now(), self.clock.now());
+        self.connection()?.close(now);
+        loop {
+            if let Some(end) = self.connection()?.session().end() {
+                return Ok(Some(if end.gone() { Ok(()) } else { Err(end.to_string()) }));
+            }
+            let left = guard.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            self.turn(left, |_| {})?;
+        }
     }
 }
 
-/// The program to compare on, with the arguments of the comparison.
-pub(crate) fn server(program: &str) -> Server {
-    let arguments = std::env::var("BENCH_SERVER_ARGS").unwrap_or_default();
-    Server::new("bench", program).args(arguments.split_whitespace())
+/// What `read` makes of the text of an answered call, or of why there is none.
+fn with_text<T>(done: Completion<'_, usize>, read: impl FnOnce(Result<&str, String>) -> T) -> T {
+    match done.outcome {
+        Ok(Reply::Answer(answer)) => match ToolResult::parse(answer.as_str()) {
+            Ok(result) => read(Ok(&result.text())),
+            Err(error) => read(Err(error.to_string())),
+        },
+        Ok(Reply::Connected | Reply::Listed) => read(Err("not a call".to_owned())),
+        Err(failure) => read(Err(failure.to_string())),
+    }
 }

@@ -7,20 +7,20 @@ use std::time::Instant;
 use serde_json::{Map, Value, json};
 
 /// Time and processor time since the workload began.
-pub(crate) struct Meter {
+pub(super) struct Meter {
     start: Instant,
     user: f64,
     system: f64,
 }
 
 impl Meter {
-    pub(crate) fn start() -> Meter {
+    pub(super) fn start() -> Meter {
         let (user, system) = processor_seconds();
         Meter { start: Instant::now(), user, system }
     }
 
     /// Prints the line that says what `n` operations took, and `more` about them.
-    pub(crate) fn report(&self, workload: &str, n: usize, more: Value) {
+    pub(super) fn report(&self, workload: &str, n: usize, more: Value) {
         let wall = self.start.elapsed().as_secs_f64();
         let (user, system) = processor_seconds();
         let mut line = Map::new();
@@ -51,12 +51,12 @@ fn processor_seconds() -> (f64, f64) {
 }
 
 /// Memory that is resident now, in KiB.
-pub(crate) fn memory() -> u64 {
+pub(super) fn memory() -> u64 {
     status("VmRSS:")
 }
 
 /// The most that was ever resident, in KiB. Unlike `ru_maxrss` it does not count what was before the program began.
-pub(crate) fn peak_memory() -> u64 {
+pub(super) fn peak_memory() -> u64 {
     status("VmHWM:")
 }
 

@@ -18,7 +18,7 @@ impl<K, P> Connection<K, P> {
     ///
     /// Refused once the connection is closing, and when too many wait already.
     pub fn connect(&mut self, now: Time, key: K) -> Result<Handle, Refused<K>> {
-        self.command().connect(now, key)
+        self.session_mut().connect(now, key)
     }
 
     /// Calls a tool; see [`Session::call`].
@@ -27,7 +27,7 @@ impl<K, P> Connection<K, P> {
     ///
     /// Refused without any effect; see [`Refusal`].
     pub fn call(&mut self, now: Time, call: Call, key: K) -> Result<Handle, Refused<K>> {
-        self.command().call(now, call, key)
+        self.session_mut().call(now, call, key)
     }
 
     /// Sends any other request of the protocol; see [`Session::request`].
@@ -36,7 +36,7 @@ impl<K, P> Connection<K, P> {
     ///
     /// Refused without any effect; see [`Refusal`].
     pub fn request(&mut self, now: Time, request: Request, key: K) -> Result<Handle, Refused<K>> {
-        self.command().request(now, request, key)
+        self.session_mut().request(now, request, key)
     }
 
     /// Fetches the list of tools anew; see [`Session::list_tools`].
@@ -45,7 +45,7 @@ impl<K, P> Connection<K, P> {
     ///
     /// Refused without any effect; see [`Refusal`].
     pub fn list_tools(&mut self, now: Time, key: K) -> Result<Handle, Refused<K>> {
-        self.command().list_tools(now, key)
+        self.session_mut().list_tools(now, key)
     }
 
     /// Asks whether the server answers at all, within `timeout` or, if that is `None`, the usual one; see
@@ -55,7 +55,7 @@ impl<K, P> Connection<K, P> {
     ///
     /// Refused without any effect; see [`Refusal`].
     pub fn ping(&mut self, now: Time, timeout: Option<Duration>, key: K) -> Result<Handle, Refused<K>> {
-        self.command().ping(now, timeout, key)
+        self.session_mut().ping(now, timeout, key)
     }
 
     /// Sends a notification, whose `params` are a JSON object; see [`Session::notify`].
@@ -64,7 +64,7 @@ impl<K, P> Connection<K, P> {
     ///
     /// Refused without any effect; see [`Refusal`].
     pub fn notify(&mut self, now: Time, method: &str, params: Option<&str>) -> Result<(), Refusal> {
-        self.command().notify(now, method, params)
+        self.session_mut().notify(now, method, params)
     }
 
     /// Answers a request of the server; see [`Session::respond`].
@@ -78,27 +78,29 @@ impl<K, P> Connection<K, P> {
         handle: PeerHandle,
         reply: PeerReply<'_>,
     ) -> Result<(), Refused<PeerHandle>> {
-        self.command().respond(now, handle, reply)
+        self.session_mut().respond(now, handle, reply)
     }
 
     /// Cancels an operation, whose key comes out of the next pump; see [`Session::cancel`]. False: nothing is open
     /// under this handle.
     pub fn cancel(&mut self, now: Time, handle: Handle, reason: &str) -> bool {
-        self.command().cancel(now, handle, reason)
+        self.session_mut().cancel(now, handle, reason)
     }
 
     /// Lets accepted calls finish for at most `grace`, then closes; see [`Session::shutdown`].
     pub fn shutdown(&mut self, now: Time, grace: Duration) {
-        self.command().shutdown(now, grace);
+        self.session_mut().shutdown(now, grace);
     }
 
     /// Fails what is open as closed, and ends the server: its input is closed, then it gets SIGTERM, then SIGKILL
     /// (row L17). [`Output::Closed`](sans_mcp::Output::Closed) comes within a bound; see [`Session::close`].
     pub fn close(&mut self, now: Time) {
-        self.command().close(now);
+        self.session_mut().close(now);
     }
 
-    fn command(&mut self) -> &mut Session<K> {
+    /// The session, for whoever gives commands to a machine whatever its driver is. Do not poll it: what follows from
+    /// commands is carried out by the next [`pump`](Connection::pump), which this makes due.
+    pub fn session_mut(&mut self) -> &mut Session<K> {
         self.stirred = true;
         &mut self.session
     }

@@ -75,10 +75,15 @@ impl Host for MioHost {
         let now = self.clock.now();
         let connection = Connection::new(server, self.poll.registry().try_clone()?, Token(0))?;
         self.connection.insert(connection).connect(now, CONNECT)?;
-        self.wait(guard, |output| match output {
+        let connected = self.wait(guard, |output| match output {
             Output::Complete(done) => Some(done.outcome.map(|_| ()).map_err(|failure| failure.to_string())),
             _ => None,
-        })
+        })?;
+        if let Some(Err(_)) = connected {
+            // Its process is gone when the session is over.
+            self.close(guard)?;
+        }
+        Ok(connected)
     }
 
     fn tools(&self) -> usize {

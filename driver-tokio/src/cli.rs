@@ -5,14 +5,19 @@ mod call;
 mod check;
 mod console;
 mod demo;
+mod hang_up;
 mod interrupt;
 mod list;
 mod options;
 mod ping;
 mod report;
 mod script;
+mod script_options;
+mod script_runner;
+mod server_options;
 mod show;
 mod status;
+mod stdio;
 #[cfg(test)]
 mod testing;
 mod text;
@@ -33,7 +38,8 @@ use sans_mcp_fixtures as fixtures;
 use arguments::Given;
 use console::Console;
 use interrupt::Interrupt;
-use options::{Command, Options, ServerOptions};
+use options::{Command, Options};
+use server_options::ServerOptions;
 use status::Status;
 use visit::visit;
 
@@ -119,8 +125,7 @@ async fn carry_out(console: &Arc<Console>, command: Command) -> Result<Status, S
         Command::Call(options) => {
             let mut server = configured(console, &options.server)?;
             let given = Given::read(&options.arguments).map_err(|error| usage_fault(console, &error))?;
-            server.settings.check_arguments = !options.tools.no_validate;
-            server.settings.check_results = !options.tools.no_validate;
+            options.tools.apply(&mut server.settings);
             if options.max_total.is_some() {
                 server.settings.timeouts.maximum = options.max_total;
             }
@@ -134,13 +139,9 @@ async fn carry_out(console: &Arc<Console>, command: Command) -> Result<Status, S
             check::check(console, &mut watch(console)?, server, check.json).await
         }
         Command::Script(options) => {
-            let server = configured(console, &options.server)?;
-            let answers = options.tools.answers().map_err(|error| usage_fault(console, &error))?;
-            let source = script::open(&options.file).map_err(|error| {
-                console.note(&format!("cannot read the script `{}`: {error}", options.file.display()));
-                Status::Usage
-            })?;
-            script::script(console, &mut watch(console)?, server, source, answers, &options).await
+            let (server, answers) = options.server().map_err(|error| usage_fault(console, &error))?;
+            let source = script_runner::open(&options.file).map_err(|error| usage_fault(console, &error))?;
+            script::script(&mut watch(console)?, server, answers, source).await
         }
         Command::Demo => demo::demo(console, &mut watch(console)?).await,
         // It was carried out without a runtime.

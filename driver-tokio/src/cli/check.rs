@@ -11,7 +11,7 @@ use serde_json::json;
 use super::console::Console;
 use super::interrupt::Interrupt;
 use super::status::Status;
-use super::{report, show, text, visit};
+use super::{report, server_options, show, text, visit};
 use crate::{CallError, Client};
 
 /// Tools that are named one by one in a problem.
@@ -28,7 +28,7 @@ pub(super) async fn check(
     let client = match Client::builder(server).build() {
         Ok(client) => client,
         Err(error) => {
-            console.note(&report::config(&error));
+            console.note(&server_options::config(&error));
             return Status::Usage;
         }
     };

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use super::status::Status;
-use super::text;
+use super::{stdio, text};
 
 /// Work that is done sooner needs no progress line.
 const LONG: Duration = Duration::from_secs(1);
@@ -48,27 +48,15 @@ impl Console {
         let result = if self.stdout_is_terminal { text::visible(&result) } else { result };
         let (done, written) = oneshot::channel();
         // Whoever waited for it may be gone.
-        thread::spawn(move || done.send(write(result.as_bytes())));
-        written.await.map_or(Err(Status::Reported), |written| self.written(written))
-    }
-
-    /// Says why a result could not be written; that a reader has left is no fault.
-    pub(super) fn written(&self, written: io::Result<()>) -> Result<(), Status> {
-        written.map_err(|error| {
-            if error.kind() == io::ErrorKind::BrokenPipe {
-                return Status::Fine;
-            }
-            self.note(&format!("cannot write the result: {error}"));
-            Status::Reported
-        })
+        thread::spawn(move || done.send(stdio::write(result.as_bytes())));
+        written.await.map_or(Err(Status::Reported), stdio::written)
     }
 
     /// Says something about what is going on.
     pub(super) fn note(&self, text: &str) {
         let mut progress = self.progress();
         clear(&mut progress);
-        // Nobody can be told that stderr cannot be written.
-        let _ = writeln!(io::stderr(), "sans-mcp: {}", text::visible(text));
+        stdio::note(text);
     }
 
     /// Shows how far something is, in place of what was shown before.
@@ -123,11 +111,4 @@ fn clear(progress: &mut usize) {
     if length > 0 {
         let _ = write!(io::stderr(), "\r{:length$}\r", "");
     }
-}
-
-/// Writes all of it, now.
-pub(super) fn write(bytes: &[u8]) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(bytes)?;
-    stdout.flush()
 }

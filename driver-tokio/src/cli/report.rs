@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use sans_mcp::error::{HandshakeFault, Hint, PeerFault, WalkFault};
-use sans_mcp::{Cause, ConfigError, End, Failure, FailureKind, StartFailure, Tail};
+use sans_mcp::{Cause, End, Failure, FailureKind, StartFailure, Tail};
 
 use super::status::Status;
-use super::text;
+use super::{server_options, text};
 use crate::{CallError, ConnectError};
 
 /// Lines of stderr that are shown.
@@ -29,7 +29,7 @@ pub(super) fn call(error: &CallError, maximum: Option<Duration>) -> (String, Sta
 /// A failed connect to a server that was to work in `directory`, and the status that tells it.
 pub(super) fn connect(error: &ConnectError, directory: Option<&Path>) -> (String, Status) {
     match error {
-        ConnectError::Config(error) => (config(error), Status::Usage),
+        ConnectError::Config(error) => (server_options::config(error), Status::Usage),
         ConnectError::Refused { .. } => (error.to_string(), Status::Connect),
         ConnectError::Failed { failure: error, end } => {
             let option = match (&end.cause, directory) {
@@ -45,12 +45,6 @@ pub(super) fn connect(error: &ConnectError, directory: Option<&Path>) -> (String
             (text, Status::of_end(end))
         }
     }
-}
-
-/// A configuration that cannot be used; nothing was started.
-pub(super) fn config(error: &ConfigError) -> String {
-    let option = matches!(error, ConfigError::Blocked { .. }).then_some("--allow-shell");
-    format!("{error}{}", here(option))
 }
 
 /// Names the option of this command that a message is about.

@@ -8,6 +8,7 @@ use sans_mcp::{End, Server, StderrMode};
 use super::console::Console;
 use super::interrupt::Interrupt;
 use super::report;
+use super::server_options;
 use super::status::Status;
 use crate::{Builder, Client, ConnectError, Event, Events};
 
@@ -27,7 +28,7 @@ pub(super) async fn visit(
     let client = match builder.build() {
         Ok(client) => client,
         Err(error) => {
-            console.note(&report::config(&error));
+            console.note(&server_options::config(&error));
             return Status::Usage;
         }
     };

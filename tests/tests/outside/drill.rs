@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use sans_mcp::{Call, Code, Exit};
 
-use crate::holdings::{bytes_read, exists, peak};
-use crate::host::{Host, echo, mode};
+use crate::holdings::{assert_gone, bytes_read, peak};
+use crate::host::{Host, assert_over, echo, mode};
 
 /// The line limit, and some for how it grows.
 const MEMORY: u64 = 32 << 20;
@@ -16,7 +16,7 @@ const SLACK: Duration = Duration::from_millis(500);
 pub(crate) fn run<H: Host>() {
     let mut host = H::new();
     let warm = host.connected(mode("plain"));
-    assert!(host.leave(warm).gone());
+    host.leave(warm);
     let (idle, start) = (peak(), Instant::now());
 
     let server = mode("drill");
@@ -43,12 +43,9 @@ pub(crate) fn run<H: Host>() {
     // The line, what came while it was told to leave, and little else.
     assert!(read <= 2 * (limits.discard as u64) + (1 << 20), "{read} bytes");
     assert!(gone - settled < timeouts.terminate + SLACK, "{gone:?}");
-    assert_eq!(
-        (end.cause.code(), end.exit, end.gone()),
-        (Code::TOO_LARGE, Some(Exit::Signal(9)), true),
-        "{end}"
-    );
-    assert!(!exists(process));
+    assert_over(&end);
+    assert_eq!((end.cause.code(), end.exit), (Code::TOO_LARGE, Some(Exit::Signal(9))));
+    assert_gone(process, "the drill");
     assert!(end.stderr.is_truncated() && end.stderr.as_str().len() <= limits.stderr_tail, "truncated");
 
     let grew = peak() - idle;

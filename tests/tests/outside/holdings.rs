@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Threads, descriptors and children of this process, and tasks of its runtime.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,9 +36,14 @@ pub(crate) fn children() -> Vec<i32> {
     lists.flat_map(numbers).collect()
 }
 
-/// Whether there is such a process, a dead one that nobody reaped included.
-pub(crate) fn exists(process: u32) -> bool {
-    Path::new(&format!("/proc/{process}")).exists()
+/// Waits until there is no such process, not even a dead one that nobody reaped: half a second, which is more than a drop
+/// waits for it, and as much on a busy machine.
+pub(crate) fn assert_gone(process: u32, after: &str) {
+    let start = Instant::now();
+    while Path::new(&format!("/proc/{process}")).exists() {
+        assert!(start.elapsed() < Duration::from_secs(1), "process {process} is left: {after}");
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// The most memory that this process ever had, in bytes.

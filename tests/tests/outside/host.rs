@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sans_mcp::{Call, Code, End, Server};
+use sans_mcp::{Call, Code, End, Server, Tree};
 
 /// Some clients in one runtime or poll. Nothing here has a deadline of its own: who waits too long is ended from outside.
 pub(crate) trait Host {
@@ -72,6 +72,12 @@ pub(crate) type Client = usize;
 
 /// The key of connecting.
 pub(crate) const CONNECT: u32 = 0;
+
+/// Sees that a session says nothing of a process that is left. What it cannot find out is none: with more to do than the
+/// machine can, looking at all processes takes longer than a session has for it.
+pub(crate) fn assert_over(end: &End) {
+    assert!(!matches!(end.tree, Tree::Alive(_)), "{end}");
+}
 
 /// The fixture server in one of its modes.
 pub(crate) fn mode(name: &str) -> Server {

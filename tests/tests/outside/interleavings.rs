@@ -11,8 +11,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use sans_mcp::{Call, Code, Server};
 use sans_mcp_tests::random::Random;
 
-use crate::holdings::{children, exists};
-use crate::host::{CONNECT, Client, Host, mode};
+use crate::holdings::{assert_gone, children};
+use crate::host::{CONNECT, Client, Host, assert_over, mode};
 
 const CASES: u64 = 1_000;
 /// They wait most of the time.
@@ -75,18 +75,19 @@ fn play<H: Host>(host: &mut H, seed: u64, ends: &Mutex<Ends>) {
             for operation in std::mem::take(&mut case.operations) {
                 case.end_of(operation, ends);
             }
-            let end = case.host.end(client);
-            assert!(end.gone(), "{end}");
+            assert_over(&case.host.end(client));
             case.host.drop_client(client);
         }
     }
-    let process = case.process;
-    assert!(process.is_none_or(|process| !exists(process)), "process {process:?} is left");
+    if let Some(process) = case.process {
+        assert_gone(process, &format!("seed {seed}"));
+    }
 }
 
-/// One that behaves, or does not in one way.
+/// One that behaves, or does not in one way. None leaves its process group: who did is looked for among all processes, for
+/// a time that is too short on a machine with far more to do than it can.
 fn server(random: &mut Random) -> Server {
-    const MODES: [&str; 16] = [
+    const MODES: [&str; 15] = [
         "plain",
         "plain",
         "plain",
@@ -101,7 +102,6 @@ fn server(random: &mut Random) -> Server {
         "close-stdin-early",
         "grandchild-exit",
         "grandchild-close",
-        "grandchild-escape",
         "init-never",
     ];
     let mut server = mode(MODES[random.below(MODES.len())]);

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use sans_mcp::{Call, Exit};
 
-use crate::holdings::{Holdings, exists};
-use crate::host::{CONNECT, Client, Host, echo, mode};
+use crate::holdings::{Holdings, assert_gone};
+use crate::host::{CONNECT, Client, Host, assert_over, echo, mode};
 
 const CYCLES: u32 = 200;
 /// By now what is made once, for the first client, is there.
@@ -31,8 +31,8 @@ fn cycles<H: Host>(end: impl Fn(&mut H, Client)) {
         let process = host.process_id(client).expect("it runs");
         assert_eq!(host.ask(client, echo("x"), 1).as_deref(), Ok("x"));
         end(&mut host, client);
-        assert!(host.end(client).gone());
-        assert!(!exists(process), "process {process} is left in cycle {cycle}");
+        assert_over(&host.end(client));
+        assert_gone(process, &format!("cycle {cycle}"));
         host.drop_client(client);
         if cycle == WARM {
             warm = Some(settled(&host, None));
@@ -65,7 +65,7 @@ pub(crate) fn drops<H: Host>() {
             host.call(client, Call::without_arguments("never"), 1);
             let process = host.process_id(client).expect("it runs");
             host.drop_client(client);
-            assert!(!exists(process), "process {process} is left in round {round}");
+            assert_gone(process, &format!("round {round}"));
         }
     }
     settled(&host, Some(&before));
@@ -122,7 +122,7 @@ pub(crate) fn three_servers<H: Host, const THREADS: usize>() {
     }
     assert_eq!(Holdings::count(0).threads, THREADS);
     for client in clients {
-        assert!(host.leave(client).gone());
+        assert_over(&host.leave(client));
     }
     assert_eq!(Holdings::count(0).threads, THREADS);
 }

@@ -5,7 +5,7 @@ use sans_mcp::{Code, Server};
 
 use crate::harness::{Proof, proof};
 use crate::holdings::peak;
-use crate::host::{CONNECT, Client, Host, echo, mode};
+use crate::host::{CONNECT, Client, Host, assert_over, echo, mode};
 
 const MIB: u64 = 1 << 20;
 
@@ -25,7 +25,7 @@ fn idle<H: Host>() -> (H, u64) {
     let mut host = H::new();
     let client = host.connected(mode("plain"));
     assert_eq!(host.ask(client, echo("x"), 1).as_deref(), Ok("x"));
-    assert!(host.leave(client).gone());
+    assert_over(&host.leave(client));
     (host, peak())
 }
 
@@ -62,7 +62,7 @@ fn endless<H: Host>(server: Server, most: u64) {
     assert_eq!(host.ask(client, echo("x"), 2), Err(Code::TOO_LARGE));
     let end = host.end(client);
     assert!(end.to_string().contains(&format!("{limit} bytes without an end of line; ")), "{end}");
-    assert!(end.gone());
+    assert_over(&end);
     assert_grew_by(idle, most);
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn unread_notifications<H: Host>(subscribe: fn(&mut H, Client)) {
     let client = host.connected(mode("notif-flood"));
     subscribe(&mut host, client);
     assert_eq!(host.ask(client, echo("x").timeout(None), 1).as_deref(), Ok("x"));
-    assert!(host.leave(client).gone());
+    assert_over(&host.leave(client));
     assert_grew_by(idle, 64 * MIB);
 }
 
@@ -102,7 +102,7 @@ fn pings<H: Host>() {
     let (mut host, idle) = idle::<H>();
     let client = host.connected(mode("srv-req-flood"));
     assert_eq!(host.ask(client, echo("x").timeout(None), 1).as_deref(), Ok("x"));
-    assert!(host.leave(client).gone());
+    assert_over(&host.leave(client));
     assert_grew_by(idle, 64 * MIB);
 }
 
@@ -126,6 +126,6 @@ fn unread_calls<H: Host>() {
     }
     println!("{closed} were accepted, {busy} were refused");
     assert!(closed > 1_000 && busy > 8_000);
-    assert!(host.leave(client).gone());
+    assert_over(&host.leave(client));
     assert_grew_by(idle, 64 * MIB);
 }

@@ -8,7 +8,7 @@ use rustix::process::{Signal, getpid, kill_process_group, setpgid};
 use sans_mcp::{Code, Exit};
 use signal_hook::consts::SIGINT;
 
-use crate::host::{Host, echo, mode};
+use crate::host::{Host, assert_over, echo, mode};
 
 /// Writes into pipes that nobody reads, with the default action of SIGPIPE: that is to die.
 pub(crate) fn sigpipe<H: Host>() {
@@ -42,5 +42,6 @@ pub(crate) fn interrupt<H: Host>() {
     host.close(client);
     kill_process_group(getpid(), Signal::INT).expect("own group");
     let end = host.end(client);
-    assert_eq!((end.exit, end.gone()), (Some(Exit::Code(0)), true));
+    assert_over(&end);
+    assert_eq!(end.exit, Some(Exit::Code(0)));
 }

@@ -10,6 +10,7 @@ use sans_mcp_tokio::Events;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{JoinError, JoinHandle};
 
+use crate::holdings::assert_gone;
 use crate::host::{self, Host};
 
 pub(crate) type CurrentThread = Tokio<0>;
@@ -136,7 +137,11 @@ impl<const THREADS: usize> Host for Tokio<THREADS> {
     }
 
     fn drop_loop_then_client(&mut self, client: host::Client) {
+        let process = self.process_id(client);
         drop(mem::replace(&mut self.runtime, Self::runtime()));
+        if let Some(process) = process {
+            assert_gone(process, "its runtime is gone");
+        }
         self.drop_client(client);
     }
 

@@ -85,14 +85,18 @@ pub fn pump<T, P: Pipes + ?Sized>(
     let mut last_words = LAST_WORDS;
     let mut budget = budget.max(1);
     let mut exit_told = exit.is_none();
+    let mut drained = Pumped { until: None, why: Why::Idle, starved: false, closed: false };
     loop {
         // An exit is told in the run that sees it: until then what is read is bounded by the last words, and so is what comes
         // of it.
         let mut unbounded = usize::MAX;
         let spend = if exit_told { &mut budget } else { &mut unbounded };
-        let drained = drain(session, pipes, now, spend, &mut host);
-        if drained.closed || drained.starved {
-            return drained;
+        // An exit at hand explains an end of output, however late this run is.
+        if exit_told || !session.knows_end_of_output() {
+            drained = drain(session, pipes, now, spend, &mut host);
+            if drained.closed || drained.starved {
+                return drained;
+            }
         }
         let moved = read(session, pipes, now);
         if let Some(exit) = exit.filter(|_| !exit_told) {
@@ -218,7 +222,7 @@ fn drain<T, P: Pipes + ?Sized>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Server, State};
+    use crate::{Cause, Server, State};
 
     /// A leader that has exited, while a descendant of it writes for ever.
     #[derive(Default)]
@@ -288,5 +292,65 @@ mod tests {
             }
             assert!(pipes.read <= LAST_WORDS + budget + (128 << 10), "budget {budget}: {}", pipes.read);
         }
+    }
+
+    /// A leader that closes its output, and exits while nobody looks.
+    struct Late {
+        exited: bool,
+        ended: bool,
+    }
+
+    impl Pipes for Late {
+        fn take_writable(&mut self) -> bool {
+            false
+        }
+
+        fn spawn(&mut self, _: &Server) -> Result<u32, StartFailure> {
+            Ok(4242)
+        }
+
+        fn read_stdout(&mut self, _: &mut [u8]) -> Moved {
+            if std::mem::replace(&mut self.ended, true) { Moved::Blocked } else { Moved::Ended }
+        }
+
+        fn read_stderr(&mut self, _: &mut [u8]) -> Moved {
+            Moved::Blocked
+        }
+
+        fn write_stdin(&mut self, bytes: &[u8]) -> Moved {
+            Moved::Bytes(bytes.len())
+        }
+
+        fn close_stdin(&mut self) {}
+
+        fn signal(&mut self, _: Signal) -> Signalled {
+            Signalled::NoProcess
+        }
+
+        fn exit(&mut self) -> Option<Exit> {
+            self.exited.then_some(Exit::Code(3))
+        }
+
+        fn reap(&mut self) -> Exit {
+            Exit::Code(3)
+        }
+
+        fn probe(&mut self) -> Tree {
+            Tree::Gone
+        }
+    }
+
+    /// L15: a host that was kept from running for longer than an end of output waits for its exit is still told of that.
+    #[test]
+    fn l15_an_exit_at_hand_explains_an_end_of_output_however_late() {
+        let mut session = Session::<()>::new(Server::new("late", "late")).unwrap();
+        let mut pipes = Late { exited: false, ended: false };
+        session.connect(Time::ZERO, ()).unwrap();
+        let waits = pump(&mut session, &mut pipes, Time::ZERO, usize::MAX, |output| drop(output));
+        assert_eq!(waits.why, Why::Loss);
+        pipes.exited = true;
+        let late = Time::from_micros(10_000_000);
+        assert!(pump(&mut session, &mut pipes, late, usize::MAX, |output| drop(output)).closed);
+        assert_eq!(session.end().unwrap().cause, Cause::ExitedInHandshake(Exit::Code(3)));
     }
 }

@@ -114,6 +114,11 @@ impl<T> Session<T> {
         self.machine.exit.is_some()
     }
 
+    /// Whether the end of output was told already.
+    pub(crate) fn knows_end_of_output(&self) -> bool {
+        self.machine.output_ended
+    }
+
     /// The leader was reaped.
     pub fn handle_reaped(&mut self, now: Time, exit: Exit) {
         self.machine.at(now);

@@ -1,12 +1,14 @@
 //! What each case must come to. The words are in `cases.json`; here they are a record that a test can check, in memory
 //! and through a driver alike.
 
+mod compare;
 mod foundation;
 
 use std::time::Duration;
 
 use sans_mcp::{Counters, IdMatching, Settings};
 
+pub use compare::{Faults, Found};
 pub use foundation::foundation;
 
 /// What a case must come to.

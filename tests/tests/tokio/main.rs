@@ -1,20 +1,10 @@
 //! The tokio driver against real processes.
+#![cfg(target_os = "linux")]
 
 #[cfg(test)]
-mod cancel;
+#[path = "../drivers/mod.rs"]
+mod drivers;
 #[cfg(test)]
-mod cases;
+mod host;
 #[cfg(test)]
-mod hostile;
-#[cfg(test)]
-mod peer;
-#[cfg(test)]
-mod proofs;
-#[cfg(test)]
-mod start;
-#[cfg(test)]
-mod stderr;
-#[cfg(test)]
-mod support;
-#[cfg(test)]
-mod wire;
+mod tasks;

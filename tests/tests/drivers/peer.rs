@@ -1,0 +1,99 @@
+//! Requests and notifications of the server while calls go on (rows L26, L27, L32).
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::outcome::{Answering, Seen};
+use super::support::{assert_closes, assert_idle, call, called, connected, echo, everywhere, fixture, until};
+use crate::host::Host;
+
+/// What the host replied to a request of the server.
+fn asked(host: &mut Host, method: &str) -> Value {
+    let answer = called(host, call("ask", json!({ "method": method, "params": {} }))).unwrap();
+    serde_json::from_str(&answer.text()).unwrap()
+}
+
+/// The reply goes out while the call that caused the request is open, and other calls do not wait for it.
+#[test]
+fn c067_the_host_answers_while_the_call_is_pending() {
+    let after = Duration::from_millis(300);
+    let answers = [
+        Answering { method: "elicitation/create", after, with: Ok(r#"{"action":"decline"}"#) },
+        Answering { method: "sampling/createMessage", after, with: Err(-1) },
+        Answering { method: "roots/list", after, with: Ok(r#"{"roots":[]}"#) },
+    ];
+    everywhere(|kind| {
+        let mut host = Host::new(kind, fixture(&[]), &answers).unwrap();
+        host.connect().unwrap();
+        for answer in &answers {
+            let began = Instant::now();
+            let arguments = json!({ "method": answer.method, "params": {} });
+            let slow = host.call(call("ask", arguments));
+            called(&mut host, echo("meanwhile")).unwrap();
+            assert!(began.elapsed() < after, "the call waited for the host: {:?}", began.elapsed());
+            let reply: Value = serde_json::from_str(&host.wait(slow).unwrap().text()).unwrap();
+            match answer.with {
+                Ok(result) => assert_eq!(reply["result"].to_string(), result),
+                Err(code) => assert_eq!(reply["error"]["code"], code),
+            }
+            assert!(began.elapsed() >= after);
+        }
+        assert_idle(&host);
+        assert_closes(host);
+    });
+}
+
+#[test]
+fn c067_what_nobody_answers_is_refused_at_once_and_the_call_completes() {
+    everywhere(|kind| {
+        let mut host = connected(kind, fixture(&[]));
+        for method in ["elicitation/create", "sampling/createMessage", "roots/list", "no/such"] {
+            assert_eq!(asked(&mut host, method)["error"]["code"], -32601, "{method}");
+        }
+        assert_eq!(asked(&mut host, "ping")["result"], json!({}));
+        assert_closes(host);
+    });
+}
+
+/// A host that is late is answered for, and its late answer harms nobody.
+#[test]
+fn l26_a_host_that_does_not_answer_in_time_is_answered_for() {
+    let late =
+        Answering { method: "roots/list", after: Duration::from_millis(400), with: Ok(r#"{"roots":[]}"#) };
+    everywhere(|kind| {
+        let mut server = fixture(&[]);
+        server.settings.timeouts.peer_request = Some(Duration::from_millis(100));
+        let mut host = Host::new(kind, server, &[late]).unwrap();
+        host.connect().unwrap();
+        let reply = asked(&mut host, "roots/list");
+        assert_eq!(reply["error"]["code"], -32603, "{reply}");
+        host.turn(2 * late.after);
+        assert_eq!(called(&mut host, echo("on")).unwrap().text(), "on");
+        assert_idle(&host);
+        assert_closes(host);
+    });
+}
+
+/// Who is told that the list changed lists the tools itself, also while a call is pending.
+#[test]
+fn c055_who_is_told_of_a_change_may_call_back() {
+    everywhere(|kind| {
+        let mut host = connected(kind, fixture(&[]));
+        let before = host.tools().len();
+        let pending = host.call(call("echo", json!({ "value": "late", "delay": 2_000 })));
+        for round in 1..=2 {
+            called(&mut host, call("change_tools", json!({}))).unwrap();
+            until(&mut host, "the news", |host| {
+                host.seen().contains(&Seen::Notification("notifications/tools/list_changed"))
+            });
+            assert!(host.tools_are_stale());
+            let list = host.list();
+            host.wait(list).unwrap();
+            assert_eq!((host.tools().len(), host.tools_are_stale()), (before + round, false));
+        }
+        assert_eq!(host.counters().pending, 1, "the call is open all the time");
+        assert_eq!(host.wait(pending).unwrap().text(), "late");
+        assert_closes(host);
+    });
+}

@@ -1,0 +1,8 @@
+//! The mio driver against real processes.
+#![cfg(target_os = "linux")]
+
+#[cfg(test)]
+#[path = "../drivers/mod.rs"]
+mod drivers;
+#[cfg(test)]
+mod host;

@@ -1,9 +1,15 @@
 //! Hosts that are processes of their own, for what concerns a whole process.
 
+use std::ffi::OsStr;
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, geteuid, kill_process};
+
+use super::support::Scratch;
 
 /// Set to a test's name in the process that runs it alone.
 const ALONE: &str = "SANS_MCP_TEST_ALONE";
@@ -32,11 +38,34 @@ fn command(path: &str) -> Command {
 /// Runs the body of the test at this path in a process of its own, and gives what that wrote on its stdout and stderr; `None`
 /// in that process itself.
 pub(crate) fn alone(path: &str, body: impl FnOnce()) -> Option<String> {
+    run(path, &mut command(path), body)
+}
+
+/// As [`alone`], and without privileges.
+pub(crate) fn unprivileged(path: &str, body: impl FnOnce()) {
+    const NOBODY: u32 = 65_534;
+    let mut command = command(path);
+    // The file itself may lie where nobody may go.
+    let folder = Scratch::folder();
+    if geteuid().is_root() {
+        let executable = format!("{}/tests", folder.path());
+        let copied = Command::new("cp").arg(command.get_program()).arg(&executable).status();
+        assert!(copied.unwrap().success());
+        std::fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
+        let arguments: Vec<_> = command.get_args().map(OsStr::to_owned).collect();
+        command = Command::new(executable);
+        command.args(arguments).env(ALONE, path).env("TMPDIR", folder.path());
+        command.uid(NOBODY).gid(NOBODY).current_dir("/");
+    }
+    run(path, &mut command, body);
+}
+
+fn run(path: &str, command: &mut Command, body: impl FnOnce()) -> Option<String> {
     if is_alone(path) {
         body();
         return None;
     }
-    let output = command(path).output().unwrap();
+    let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}: {text}", output.status);
     assert!(text.contains("1 passed"), "no test is called {path}: {text}");

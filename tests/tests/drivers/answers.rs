@@ -1,13 +1,13 @@
-//! Calls and their answers (rows L01, L08, L11, L14, L20, L29, L31, L33).
+//! Calls and their answers (rows L01, L08, L11, L14, L20, L21, L23, L25, L33, L34).
 
 use std::time::{Duration, Instant};
 
-use sans_mcp::{Code, Delivery, State};
+use sans_mcp::{Call, Code, Delivery, State};
 use serde_json::json;
 
 use super::support::{
-    SLACK, assert_closes, assert_idle, call, called, connected, echo, everywhere, fixture, never, ping,
-    until, with,
+    SLACK, Scratch, assert_closes, assert_idle, call, called, connected, echo, everywhere, fixture, never,
+    ping, scripted, until, with,
 };
 
 #[test]
@@ -108,8 +108,8 @@ fn c088_a_timeout_names_method_and_server_and_the_next_ping_succeeds() {
     });
 }
 
-fn call_stats() -> sans_mcp::Call {
-    sans_mcp::Call::without_arguments("stats")
+fn call_stats() -> Call {
+    Call::without_arguments("stats")
 }
 
 #[test]
@@ -140,6 +140,66 @@ fn c089_progress_extends_a_call_that_asked_for_it_and_no_other() {
         assert!(began.elapsed() >= Duration::from_millis(1_800), "{:?}", began.elapsed());
         let capped = steps().reset_on_progress().maximum(Some(Duration::from_millis(900)));
         assert_eq!(called(&mut host, capped).unwrap_err().code(), Code::TIMEOUT);
+        assert_closes(host);
+    });
+}
+
+#[test]
+fn l23_what_was_not_agreed_on_and_l21_what_is_too_large_is_refused_and_leaves_no_trace() {
+    everywhere(|kind| {
+        let mut host = connected(kind, with(fixture(&[]), |settings| settings.limits.parameters = 64 << 10));
+        for (ticket, code) in [
+            (host.request("resources/list"), Code::UNSUPPORTED),
+            (host.request("initialize"), Code::RESERVED),
+            (host.call(echo(&"x".repeat(64 << 10))), Code::TOO_LARGE),
+            (host.call(call("ecco", json!({ "value": 1 }))), Code::UNKNOWN_TOOL),
+            (host.call(call("echo", json!([1]))), Code::INVALID_ARGUMENTS),
+            (host.call(call("blob", json!({ "bytes": "many" }))), Code::INVALID_ARGUMENTS),
+        ] {
+            let refused = host.wait(ticket).unwrap_err();
+            assert_eq!((refused.code(), refused.delivery()), (code, Delivery::NotSent), "{refused}");
+        }
+        let stats = called(&mut host, call_stats()).unwrap().text();
+        assert!(stats.contains("\"calls\":1,"), "{stats}");
+        assert_closes(host);
+    });
+}
+
+#[test]
+fn l25_a_result_that_does_not_fit_its_schema_never_reaches_the_host() {
+    const GIVES: &str = r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#;
+    let listed = r#""inputSchema":{"type":"object"}"#;
+    everywhere(|kind| {
+        let mut server = scripted(
+            r#"take; answer '{"content":[],"structuredContent":{"n":7}}'
+               take; answer '{"content":[],"structuredContent":{"n":"seven"}}'
+               take; answer '{"content":[{"type":"text","text":"ok"}]}'
+               take"#,
+        );
+        server.args[1] = server.args[1].replace(listed, &format!(r#"{listed},"outputSchema":{GIVES}"#));
+        let mut host = connected(kind, server);
+        let call = || Call::without_arguments("t");
+        let answer = called(&mut host, call()).unwrap();
+        assert_eq!(answer.raw(), r#"{"content":[],"structuredContent":{"n":7}}"#);
+        let error = called(&mut host, call()).unwrap_err();
+        assert_eq!((error.code(), error.delivery()), (Code::INVALID_RESULT, Delivery::Sent));
+        let error = called(&mut host, call()).unwrap_err();
+        assert_eq!(error.code(), Code::INVALID_RESULT, "what was promised is not there");
+        assert_closes(host);
+    });
+}
+
+#[test]
+fn l34_a_call_carries_its_meta() {
+    everywhere(|kind| {
+        let record = Scratch::new();
+        let mut host = connected(kind, fixture(&["--record", record.path()]));
+        let traced = echo("x").meta("traceparent", r#""00-1-2-01""#).unwrap();
+        called(&mut host, traced).unwrap();
+        let messages = record.messages();
+        let meta = messages.iter().find_map(|message| message["params"].get("_meta"));
+        assert_eq!(meta, Some(&json!({ "traceparent": "00-1-2-01" })));
+        assert!(echo("x").meta("progressToken", "1").is_err());
         assert_closes(host);
     });
 }

@@ -1,14 +1,14 @@
 //! Starts that fail, told apart, and what a server gets to see (rows L02 to L06).
 
+use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::time::{Duration, Instant};
 
-use rustix::process::geteuid;
 use sans_mcp::error::HandshakeFault;
 use sans_mcp::{Cause, Code, Environment, Exit, FailureKind, Secret, Server, StartFailure, State, Version};
 use serde_json::{Value, json};
 
-use super::alone::{alone, path_of};
+use super::alone::{alone, path_of, unprivileged};
 use super::outcome::Unsuccessful;
 use super::support::{
     Mark, SLACK, Scratch, assert_closes, call, called, connected, everywhere, fixture, is_alive, shell, with,
@@ -73,7 +73,7 @@ fn l06_what_cannot_be_executed_is_told_apart() {
                 .args(["-c", "printf '%s' \"$1\" > \"$0\"", &path, text])
                 .status();
             assert!(status.unwrap().success());
-            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
             path
         };
         for (path, expected) in [
@@ -88,24 +88,22 @@ fn l06_what_cannot_be_executed_is_told_apart() {
     });
 }
 
+/// As a user whom permissions concern.
 #[test]
 fn c099_a_working_directory_that_cannot_be_entered_is_the_cause() {
-    everywhere(|kind| {
+    unprivileged(path_of!(c099_a_working_directory_that_cannot_be_entered_is_the_cause), || {
         let (file, closed) = (Scratch::new(), Scratch::folder());
         std::fs::write(file.path(), "").unwrap();
-        let mut directories = vec!["/no/such/directory", file.path()];
-        if geteuid().is_root() {
-            println!("root may enter every directory: the one without permission is left out");
-        } else {
-            std::fs::set_permissions(closed.path(), std::fs::Permissions::from_mode(0o600)).unwrap();
-            directories.push(closed.path());
-        }
-        for directory in directories {
-            let (failure, error) = start_failure(kind, fixture(&[]).working_directory(directory));
-            assert_eq!(failure, StartFailure::BadWorkingDirectory);
-            assert_eq!(error.code(), Code::BAD_DIRECTORY);
-            assert!(error.to_string().contains("working directory"), "{error}");
-        }
+        std::fs::set_permissions(closed.path(), Permissions::from_mode(0o600)).unwrap();
+        everywhere(|kind| {
+            for directory in ["/no/such/directory", file.path(), closed.path()] {
+                let server = Server::new("lost", "/bin/cat").working_directory(directory);
+                let (failure, error) = start_failure(kind, server);
+                assert_eq!(failure, StartFailure::BadWorkingDirectory, "{directory}");
+                assert_eq!(error.code(), Code::BAD_DIRECTORY);
+                assert!(error.to_string().contains("working directory"), "{error}");
+            }
+        });
     });
 }
 

@@ -294,10 +294,14 @@ mod tests {
         }
     }
 
-    /// A leader that closes its output, and exits while nobody looks.
+    /// A leader that closes its output, and exits while nobody looks. Its group is empty when it is looked at first, and alive
+    /// when it is looked at again: the number is another's by then.
+    #[derive(Default)]
     struct Late {
         exited: bool,
         ended: bool,
+        seen_empty: bool,
+        signals_after: usize,
     }
 
     impl Pipes for Late {
@@ -324,7 +328,8 @@ mod tests {
         fn close_stdin(&mut self) {}
 
         fn signal(&mut self, _: Signal) -> Signalled {
-            Signalled::NoProcess
+            self.signals_after += usize::from(self.seen_empty);
+            Signalled::Delivered
         }
 
         fn exit(&mut self) -> Option<Exit> {
@@ -336,7 +341,7 @@ mod tests {
         }
 
         fn probe(&mut self) -> Tree {
-            Tree::Gone
+            if std::mem::replace(&mut self.seen_empty, true) { Tree::Alive(1) } else { Tree::Gone }
         }
     }
 
@@ -344,7 +349,7 @@ mod tests {
     #[test]
     fn l15_an_exit_at_hand_explains_an_end_of_output_however_late() {
         let mut session = Session::<()>::new(Server::new("late", "late")).unwrap();
-        let mut pipes = Late { exited: false, ended: false };
+        let mut pipes = Late::default();
         session.connect(Time::ZERO, ()).unwrap();
         let waits = pump(&mut session, &mut pipes, Time::ZERO, usize::MAX, |output| drop(output));
         assert_eq!(waits.why, Why::Loss);
@@ -352,5 +357,20 @@ mod tests {
         let late = Time::from_micros(10_000_000);
         assert!(pump(&mut session, &mut pipes, late, usize::MAX, |output| drop(output)).closed);
         assert_eq!(session.end().unwrap().cause, Cause::ExitedInHandshake(Exit::Code(3)));
+    }
+
+    #[test]
+    fn c129_nothing_is_signalled_once_the_group_was_seen_empty() {
+        let mut session = Session::<()>::new(Server::new("late", "late")).unwrap();
+        let mut pipes = Late { exited: true, ..Late::default() };
+        session.connect(Time::ZERO, ()).unwrap();
+        for second in 0..10 {
+            let now = Time::from_micros(second * 1_000_000);
+            let pumped = pump(&mut session, &mut pipes, now, usize::MAX, |output| drop(output));
+            assert_eq!((pumped.closed, pipes.seen_empty, pipes.signals_after), (true, true, 0));
+            session.close(now);
+            session.close(now);
+        }
+        assert!(session.end().unwrap().gone());
     }
 }

@@ -228,6 +228,11 @@ impl Host {
         *answer.expect("only what is declared is asked for")
     }
 
+    /// Drops the connection, and gives back what it ran on, which lives on.
+    pub(crate) fn abandon(self) -> Poll {
+        self.poll
+    }
+
     /// What was seen since this was asked last.
     pub(crate) fn seen(&mut self) -> Vec<Seen> {
         std::mem::take(&mut self.seen)

@@ -147,6 +147,11 @@ impl Host {
         self.runtime.block_on(async { tokio::time::timeout(LIMIT, future).await.expect("it ends in time") })
     }
 
+    /// Drops the client, and gives back what it ran on, which lives on.
+    pub(crate) fn abandon(self) -> Runtime {
+        self.runtime
+    }
+
     /// What was seen since this was asked last.
     pub(crate) fn seen(&mut self) -> Vec<Seen> {
         let mut seen = Vec::new();

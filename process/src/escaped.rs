@@ -66,10 +66,12 @@ pub(crate) struct Escaped {
     entry: Vec<u8>,
     /// When the server was started, in ticks; 0 if it is gone already.
     since: u64,
+    /// The pass that the last look had no time to finish: a busy machine takes several looks for one.
+    unfinished: Option<Pass>,
 }
 
 /// What one pass over all processes saw.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Pass {
     /// Processes that carry the cookie.
     found: u32,
@@ -77,38 +79,51 @@ struct Pass {
     killed: Vec<OwnedFd>,
     /// A process that may be ours could not be looked at.
     unknown: bool,
+    /// Processes that do not show their environment.
+    closed: BTreeSet<i32>,
+    /// The number of the process that was looked at last: they are listed in the order of their numbers.
+    last: i32,
 }
 
 impl Escaped {
     /// `leader` was started with `cookie` and is not reaped.
     pub(crate) fn new(cookie: &Cookie, leader: Pid) -> Escaped {
         let entry = format!("{VARIABLE}={}", cookie.value()).into_bytes();
-        Escaped { entry, since: Stat::read(leader).map_or(0, |stat| stat.start) }
+        Escaped { entry, since: Stat::read(leader).map_or(0, |stat| stat.start), unfinished: None }
     }
 
     /// Kills all that carry the cookie, and says what is left: [`Tree::Gone`] if nobody carries it, and
-    /// [`Tree::Unknown`] if also somebody could not be asked. It goes on until `deadline`, and at least for one
-    /// process.
-    pub(crate) fn kill(&self, deadline: Instant) -> Tree {
+    /// [`Tree::Unknown`] if also somebody could not be asked, or if there was no time to ask all. It goes on until
+    /// `deadline`, and at least for one process; the next call goes on from there.
+    pub(crate) fn kill(&mut self, deadline: Instant) -> Tree {
         let mut found = 0;
         for _ in 0..ROUNDS {
-            let Ok(pass) = self.pass(deadline) else { return Tree::Unknown };
+            let mut pass = self.unfinished.take().unwrap_or_default();
+            let Ok(is_whole) = self.go_on(&mut pass, deadline) else { return Tree::Unknown };
             match pass {
-                Pass { found: 0, unknown: false, .. } => return Tree::Gone,
-                Pass { found: 0, unknown: true, .. } => return Tree::Unknown,
+                Pass { found: 0, unknown: false, .. } if is_whole => return Tree::Gone,
+                Pass { found: 0, .. } if is_whole => return Tree::Unknown,
                 Pass { .. } => found = pass.found,
             }
             reap(&pass.killed, deadline.min(Instant::now() + DEATH));
+            if !is_whole {
+                pass.killed.clear();
+                self.unfinished = Some(pass);
+                break;
+            }
         }
-        Tree::Alive(found)
+        if found == 0 { Tree::Unknown } else { Tree::Alive(found) }
     }
 
-    fn pass(&self, deadline: Instant) -> io::Result<Pass> {
-        let mut pass = Pass::default();
+    /// Goes on with a pass, and tells whether it is whole now.
+    fn go_on(&self, pass: &mut Pass, deadline: Instant) -> io::Result<bool> {
         let mut environment = Vec::with_capacity(64 << 10);
-        let mut closed = BTreeSet::new();
         for process in processes()? {
             let process = process?;
+            if process.as_raw_pid() <= pass.last {
+                continue;
+            }
+            pass.last = process.as_raw_pid();
             match self.carries(process, &mut environment) {
                 Ok(true) => {
                     pass.found = pass.found.saturating_add(1);
@@ -117,17 +132,16 @@ impl Escaped {
                 }
                 Ok(false) => {}
                 Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                    closed.insert(process.as_raw_pid());
+                    pass.closed.insert(process.as_raw_pid());
                 }
                 Err(error) => pass.unknown |= !is_gone(&error),
             }
             if Instant::now() >= deadline {
-                pass.unknown = true;
-                return Ok(pass);
+                return Ok(false);
             }
         }
-        pass.unknown |= self.may_be_ours(&closed);
-        Ok(pass)
+        pass.unknown |= self.may_be_ours(&pass.closed);
+        Ok(true)
     }
 
     /// Whether a process has the cookie in its environment. A zombie has no environment.
@@ -213,5 +227,42 @@ fn reap(killed: &[OwnedFd], deadline: Instant) {
     for pidfd in killed {
         let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
         let _ = retry_on_intr(|| waitid(WaitId::PidFd(pidfd.as_fd()), ended));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// Where one look has no time for more than one process, as on a machine that is very busy.
+    #[test]
+    fn l17_looks_that_are_cut_short_end_what_left_the_group() {
+        let cookie = Cookie::unique();
+        let mut server = Command::new("sh")
+            .args(["-c", "setsid sleep 1000 & echo"])
+            .env(VARIABLE, cookie.value())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("there is a shell");
+        let mut escaped = Escaped::new(&cookie, Pid::from_child(&server));
+        let mut said = server.stdout.take().expect("it is piped");
+        server.wait().expect("it is ours");
+        let mut most = 0;
+        let mut looks = 0;
+        // However many processes there are, and however many of them start and end meanwhile.
+        let last = (0..20_000).find_map(|_| {
+            looks += 1;
+            let tree = escaped.kill(Instant::now());
+            if let Tree::Alive(found) = tree {
+                most = most.max(found);
+            }
+            (tree == Tree::Gone).then_some(tree)
+        });
+        assert_eq!((last, most), (Some(Tree::Gone), 1), "after {looks} looks");
+        assert!(looks > 1, "one look was enough");
+        // Nobody holds it open any more.
+        said.read_to_end(&mut Vec::new()).expect("it is a pipe");
     }
 }

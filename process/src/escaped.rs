@@ -241,7 +241,7 @@ mod tests {
     fn l17_looks_that_are_cut_short_end_what_left_the_group() {
         let cookie = Cookie::unique();
         let mut server = Command::new("sh")
-            .args(["-c", "setsid sleep 1000 & echo"])
+            .args(["-c", "setsid sleep 60 & echo"])
             .env(VARIABLE, cookie.value())
             .stdout(Stdio::piped())
             .spawn()

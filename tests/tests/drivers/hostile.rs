@@ -180,22 +180,33 @@ fn l11_silence_is_a_timeout_and_a_late_answer_harms_nobody() {
 #[test]
 fn w02_a_line_without_an_end_ends_the_session_and_later_calls_have_its_name() {
     everywhere(|kind| {
-        let (server, mark) = Mark::on(mode("flood-nonl"));
-        let mut host = connected(kind, server);
-        let began = Instant::now();
-        let error = called(&mut host, echo(GREETING).timeout(Some(Duration::from_secs(20)))).unwrap_err();
-        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
-        let limit = Limits::DISCARD;
-        let cause = Cause::Peer(PeerFault::EndlessLine { limit });
-        assert_eq!(*error.failure().kind(), FailureKind::Ended(cause.clone()));
-        let later = called(&mut host, echo("second")).unwrap_err();
-        assert_eq!((later.code().as_str(), later.delivery()), (TOO_LARGE, Delivery::NotSent));
-        assert_eq!(ping(&mut host).unwrap_err().code().as_str(), TOO_LARGE);
-        let end = host.closed();
-        assert_eq!((end.cause.clone(), end.gone()), (cause, true), "{end}");
-        mark.assert_none();
-        let discarded = host.counters().discarded_bytes;
-        assert!(discarded >= limit as u64 && discarded < limit as u64 + (1 << 20), "{discarded}");
+        // The second one leaves its first call unanswered, and no signal but the last ends it.
+        for (name, first) in [("flood-nonl", never()), ("drill", echo("first"))] {
+            let (server, mark) = Mark::on(mode(name));
+            let mut host = connected(kind, server);
+            let unanswered = host.call(first);
+            let began = Instant::now();
+            let endless = echo(GREETING).timeout(Some(Duration::from_secs(20)));
+            let error = called(&mut host, endless).unwrap_err();
+            assert!(began.elapsed() < Duration::from_secs(5), "{name}: {:?}", began.elapsed());
+            let limit = Limits::DISCARD;
+            let ended = FailureKind::Ended(Cause::Peer(PeerFault::EndlessLine { limit }));
+            assert_eq!(*error.failure().kind(), ended, "{name}");
+            assert_eq!(*host.wait(unanswered).unwrap_err().failure().kind(), ended, "{name}");
+            let later = called(&mut host, echo("second")).unwrap_err();
+            assert_eq!((later.code().as_str(), later.delivery()), (TOO_LARGE, Delivery::NotSent));
+            assert_eq!(ping(&mut host).unwrap_err().code().as_str(), TOO_LARGE);
+            let end = host.closed();
+            assert!(
+                began.elapsed() < Duration::from_secs(5) + close_bound(),
+                "{name}: {:?}",
+                began.elapsed()
+            );
+            assert!(end.gone() && end.cause.code().as_str() == TOO_LARGE, "{name}: {end}");
+            mark.assert_none();
+            let discarded = host.counters().discarded_bytes;
+            assert!(discarded >= limit as u64, "{name}: {discarded}");
+        }
     });
 }
 

@@ -1,6 +1,7 @@
 //! The mio driver as the suite for all drivers sees it: a loop on one thread, which turns while something is waited for.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -179,7 +180,11 @@ impl Host {
             (*came + self.answer_to(method).after).saturating_duration_since(Instant::now())
         });
         let timeout = self.connection.timeout(self.clock.now()).into_iter().chain(due).min();
-        self.poll.poll(&mut self.events, Some(timeout.unwrap_or(most).min(most))).unwrap();
+        match self.poll.poll(&mut self.events, Some(timeout.unwrap_or(most).min(most))) {
+            // Somebody stopped and continued this process.
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            polled => polled.unwrap(),
+        }
         for event in &self.events {
             assert!(self.connection.handle_event(event), "an event of nobody");
         }

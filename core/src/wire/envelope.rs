@@ -169,30 +169,29 @@ enum Name {
 
 impl<'a> Deserialize<'a> for Name {
     fn deserialize<D: Deserializer<'a>>(input: D) -> Result<Name, D::Error> {
-        // As bytes, since as a string a lone surrogate in some other member's name would fail the whole message.
-        input.deserialize_bytes(NameVisitor)
+        // As raw text: as a string, a lone surrogate in some other member's name would fail the whole message, and as bytes,
+        // control characters would pass.
+        let raw = <&RawValue>::deserialize(input)?.get();
+        let plain =
+            raw.strip_prefix('"').and_then(|name| name.strip_suffix('"')).filter(|name| !name.contains('\\'));
+        Ok(match plain {
+            Some(name) => Name::of(name),
+            None => string(raw).map_or(Name::Other, |name| Name::of(&name)),
+        })
     }
 }
 
-struct NameVisitor;
-
-impl Visitor<'_> for NameVisitor {
-    type Value = Name;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the name of a member")
-    }
-
-    fn visit_bytes<E>(self, name: &[u8]) -> Result<Name, E> {
-        Ok(match name {
-            b"jsonrpc" => Name::Version,
-            b"id" => Name::Id,
-            b"method" => Name::Method,
-            b"params" => Name::Params,
-            b"result" => Name::Result,
-            b"error" => Name::Error,
+impl Name {
+    fn of(name: &str) -> Name {
+        match name {
+            "jsonrpc" => Name::Version,
+            "id" => Name::Id,
+            "method" => Name::Method,
+            "params" => Name::Params,
+            "result" => Name::Result,
+            "error" => Name::Error,
             _ => Name::Other,
-        })
+        }
     }
 }
 

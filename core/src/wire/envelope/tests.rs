@@ -282,3 +282,13 @@ fn w07_a_string_is_borrowed_unless_it_has_escapes() {
         assert_eq!(string(raw), None, "{raw}");
     }
 }
+
+#[test]
+fn w07_a_control_character_in_a_name_is_no_json() {
+    for text in
+        ["{\"a\tb\":1}", "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{},\"x\u{1}\":1}", "{\"\u{0}\\u0041\":1}"]
+    {
+        assert!(read(text, 0).is_err(), "{text:?}");
+    }
+    assert!(read(r#"{"a\tb\u0001":1}"#, 0).is_ok());
+}

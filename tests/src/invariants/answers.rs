@@ -57,9 +57,9 @@ impl Answers {
         let Some(start) = start else { return };
         let text = String::from_utf8_lossy(line.get(start..).unwrap_or_default());
         if is_batch {
-            let Ok(batch) = serde_json::from_str::<Vec<&RawValue>>(&text) else { return };
-            for element in batch {
-                self.read(element.get());
+            match serde_json::from_str::<Vec<&RawValue>>(&text) {
+                Ok(batch) => batch.iter().for_each(|element| self.read(element.get())),
+                Err(_) => self.odd.push(text.into_owned()),
             }
         } else {
             self.read(&text);
@@ -68,8 +68,13 @@ impl Answers {
 
     /// Reads messages that stand one after another.
     fn read(&mut self, text: &str) {
-        let mut messages = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
-        while let Some(Ok(message)) = messages.next() {
+        let messages = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+        for message in messages {
+            let Ok(message) = message else {
+                // A message may begin in what this reader cannot read, such as an escape sequence.
+                self.odd.push(text.to_owned());
+                return;
+            };
             match serde_json::from_str::<Answer<'_>>(message.get()) {
                 Ok(answer) => self.note(&answer),
                 Err(_) => self.odd.push(message.get().to_owned()),

@@ -238,8 +238,8 @@ impl Wire {
         })
     }
 
-    pub(super) fn is_whole(&self, id: u64) -> bool {
-        self.whole.contains(&id)
+    pub(super) fn has_begun(&self, id: u64) -> bool {
+        self.begun.contains_key(&id)
     }
 
     pub(super) fn lines(&self) -> &[Line] {

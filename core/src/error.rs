@@ -16,3 +16,6 @@ pub(crate) use failure::{Circumstances, Report};
 pub use failure::{Delivery, Failure, FailureKind, Hint, InvalidResponse, WalkFault};
 pub use refusal::{Full, Refusal, Refused};
 pub use remote::RemoteError;
+
+#[cfg(test)]
+mod tests;

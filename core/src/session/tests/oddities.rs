@@ -269,3 +269,123 @@ fn l16_a_refused_handshake_was_sent() {
     let cause = Cause::Handshake(HandshakeFault::Invalid("serverInfo"));
     assert_eq!(*failure.kind(), crate::FailureKind::Ended(cause));
 }
+
+/// L26: what the client never declares is refused, also where the method is declared.
+#[test]
+fn l26_sampling_with_tools_and_elicitation_by_url_are_refused() {
+    let mut session = connected("2025-11-25", |server| {
+        server.settings.capabilities.sampling = true;
+        server.settings.capabilities.elicitation = true;
+    });
+    for (method, params) in [
+        ("sampling/createMessage", r#"{"messages":[],"tools":[]}"#),
+        ("sampling/createMessage", r#"{"messages":[],"toolChoice":{}}"#),
+        ("elicitation/create", r#"{"mode":"url"}"#),
+    ] {
+        read(&mut session, &format!(r#"{{"jsonrpc":"2.0","id":"x","method":"{method}","params":{params}}}"#));
+        let reply = drain(&mut session);
+        assert!(reply.contains(r#""id":"x","error":{"code":-32602"#), "{method} {params}: {reply}");
+    }
+    assert_eq!((session.counters().refused_requests, session.counters().peer_requests), (3, 0));
+}
+
+/// L30: a server that answers a health check with an error is alive.
+#[test]
+fn l30_an_error_is_an_answer_to_a_health_check() {
+    let mut session = connected("2025-11-25", |server| {
+        server.settings.timeouts.health_interval = Some(TENTH);
+    });
+    session.handle_timeout(Time::ZERO + TENTH);
+    let ping = drain(&mut session);
+    assert!(ping.contains(r#""method":"ping""#), "{ping}");
+    let error = r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"no"}}"#;
+    read(&mut session, error);
+    drain(&mut session);
+    assert_eq!((session.state(), session.counters().pending), (State::Ready, 0));
+}
+
+/// L27: notifications of what the server offered reach the host, those of what it did not are counted.
+#[test]
+fn l27_a_notification_needs_the_capability_that_it_belongs_to() {
+    let mut session = ready();
+    for of in [
+        "tools/list_changed",
+        "prompts/list_changed",
+        "resources/list_changed",
+        "resources/updated",
+        "tasks/status",
+    ] {
+        read(&mut session, &format!(r#"{{"jsonrpc":"2.0","method":"notifications/{of}"}}"#));
+        drain(&mut session);
+    }
+    let counters = session.counters();
+    assert_eq!((counters.notifications, counters.ignored_notifications), (1, 4));
+}
+
+/// L24: a call that waited for the list is checked against the tool that was found.
+#[test]
+#[cfg(feature = "schema")]
+fn l24_a_call_that_waited_for_the_list_fails_if_its_arguments_do_not_fit() {
+    let mut session = ready();
+    session.call(Time::ZERO, Call::without_arguments("t"), 1).unwrap();
+    drain(&mut session);
+    read(
+        &mut session,
+        r#"{"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"t","inputSchema":{"type":"object","required":["n"]}}]}}"#,
+    );
+    assert_eq!(ended(&mut session), [(1, Code::INVALID_ARGUMENTS.to_string())]);
+    let found = session.tool("t").unwrap().unwrap();
+    assert!(Call::new("t", r#"{"n":1}"#).prepare(&found, &session.server().settings).is_ok());
+}
+
+/// L24: a look for a tool says what a call would come to.
+#[test]
+fn l24_a_tool_is_looked_up_as_a_call_would_find_it() {
+    let mut session = Session::<u8>::new(Server::new("docs", "docs-server")).unwrap();
+    assert_eq!(session.tool("t").unwrap_err(), Refusal::NotReady);
+    session = ready();
+    assert!(session.tool("t").unwrap().is_none(), "the list was not fetched");
+    session.list_tools(Time::ZERO, 1).unwrap();
+    drain(&mut session);
+    read(
+        &mut session,
+        r#"{"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"tool","inputSchema":{"type":"object"}}]}}"#,
+    );
+    drain(&mut session);
+    assert!(!session.catalog().is_empty());
+    let Err(Refusal::UnknownTool { name, near }) = session.tool("Tool") else {
+        panic!("it is no look-alike")
+    };
+    assert_eq!((name.as_str(), near), ("Tool", vec!["tool".to_owned()]));
+}
+
+/// L21: notifications count towards what may wait to be written.
+#[test]
+fn l21_a_notification_that_has_no_room_is_refused() {
+    let mut session = connected("2025-11-25", |server| {
+        server.settings.limits.send_queue = 1 << 10;
+        server.settings.limits.parameters = 1 << 10;
+    });
+    session.ping(Time::ZERO, None, 1).unwrap();
+    assert!(matches!(session.poll_output(), Output::Write(_)));
+    session.handle_written(Time::ZERO, 0);
+    let params = format!(r#"{{"a":"{}"}}"#, "x".repeat(600));
+    session.notify(Time::ZERO, "notifications/x", Some(&params)).unwrap();
+    let refused = session.notify(Time::ZERO, "notifications/x", Some(&params)).unwrap_err();
+    assert_eq!(refused.code(), Code::BUSY);
+}
+
+/// L29: a failure says which session it belongs to, and nothing of it shows what was handed in or sent.
+#[test]
+fn l29_a_failure_names_its_session_and_hints_at_near_misses() {
+    let mut session = ready().with_instance(7);
+    session.ping(Time::ZERO, Some(TENTH), 1).unwrap();
+    drain(&mut session);
+    read(&mut session, r#"{"jsonrpc":"2.0","id":"3","result":{"private":1}}"#);
+    drain(&mut session);
+    session.handle_timeout(Time::ZERO + TENTH);
+    let Output::Complete(done) = session.poll_output() else { panic!("the deadline has passed") };
+    let failure = done.outcome.unwrap_err();
+    assert_eq!((failure.instance(), failure.hints().len()), (7, 1));
+    assert!(!failure.report().contains("private"));
+}

@@ -1,0 +1,106 @@
+use super::*;
+use crate::config::Server;
+use crate::output::{Output, Reply};
+use crate::process::{Exit, StartFailure};
+use crate::session::Session;
+use crate::time::Time;
+
+/// Every way in which a process cannot be started, and the name of it.
+fn start_failures() -> [(StartFailure, Code); 7] {
+    [
+        (StartFailure::NotFound { searched_path: true }, Code::NOT_FOUND),
+        (StartFailure::NotFound { searched_path: false }, Code::NOT_FOUND),
+        (StartFailure::NotPermitted, Code::NOT_PERMITTED),
+        (StartFailure::NotExecutable, Code::NOT_PERMITTED),
+        (StartFailure::BadWorkingDirectory, Code::BAD_DIRECTORY),
+        (StartFailure::NoResources { errno: 11 }, Code::START_FAILED),
+        (StartFailure::System { errno: 5 }, Code::START_FAILED),
+    ]
+}
+
+#[test]
+fn l06_each_start_failure_has_a_name_and_says_what_to_do() {
+    for (failure, code) in start_failures() {
+        let mut session = Session::<u8>::new(Server::new("docs", "docs-server")).unwrap();
+        session.connect(Time::ZERO, 1).unwrap();
+        while !matches!(session.poll_output(), Output::Spawn) {}
+        session.handle_spawn_failed(Time::ZERO, failure.clone());
+        let told = loop {
+            if let Output::Complete(done) = session.poll_output() {
+                break done.outcome.unwrap_err();
+            }
+        };
+        assert_eq!(told.code(), code, "{failure:?}");
+        assert!(told.to_string().contains(&failure.to_string()), "{told}");
+    }
+    let words = start_failures().map(|(failure, _)| failure.to_string());
+    assert!(words.iter().all(|words| words.contains(": ") || words.contains("errno")), "{words:?}");
+}
+
+#[test]
+fn l16_an_exit_is_told_as_what_it_was() {
+    let exits = [Exit::Code(0), Exit::Code(3), Exit::Signal(9), Exit::Unknown];
+    assert_eq!(exits.map(Exit::is_success), [true, false, false, false]);
+    let words = exits.map(|exit| exit.to_string());
+    assert_eq!(words, ["exit code 0", "exit code 3", "signal 9", "unknown exit status"]);
+}
+
+#[test]
+fn l09_a_refusal_has_a_stable_name_and_is_the_source_of_its_error() {
+    let named = [
+        (Refusal::NotReady, Code::NOT_READY),
+        (Refusal::Closed(Code::TIMEOUT), Code::TIMEOUT),
+        (Refusal::NotOpen, Code::CLOSED),
+        (Refusal::Busy(Full::SendQueue), Code::BUSY),
+        (Refusal::BadMethod, Code::INVALID_ARGUMENTS),
+        (Refusal::NotDeclared("roots"), Code::UNSUPPORTED),
+        (Refusal::ReservedMethod("initialize"), Code::RESERVED),
+        (Refusal::StdinClosed, Code::STDIN_CLOSED),
+        (Refusal::IdsExhausted, Code::IDS_EXHAUSTED),
+    ];
+    for (refusal, code) in named {
+        assert_eq!(refusal.code(), code);
+        let refused = Refused { value: 1, refusal: refusal.clone() };
+        let source = std::error::Error::source(&refused).unwrap();
+        assert_eq!(source.to_string(), refusal.to_string());
+    }
+}
+
+#[test]
+fn l29_what_a_server_answered_is_in_no_debug_output() {
+    let mut session = Session::<u8>::new(Server::new("docs", "docs-server")).unwrap();
+    session.connect(Time::ZERO, 0).unwrap();
+    let mut written = 0;
+    let mut answers = [
+        r#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#,
+        r#"{"jsonrpc":"2.0","id":3,"result":{"private":1}}"#,
+    ]
+    .into_iter();
+    for _ in 0..100 {
+        match session.poll_output() {
+            Output::Spawn => session.handle_spawned(Time::ZERO, 1),
+            Output::Write(bytes) => written = bytes.len(),
+            Output::Complete(done) => {
+                if let Ok(Reply::Answer(answer)) = done.outcome {
+                    assert_eq!(format!("{answer:?}"), "Answer { bytes: 13, .. }");
+                    let payload = answer.take();
+                    assert_eq!(
+                        (&*payload, format!("{payload:?}").as_str()),
+                        (r#"{"private":1}"#, "Payload { bytes: 13, .. }")
+                    );
+                    return;
+                }
+                session.ping(Time::ZERO, None, 1).unwrap();
+            }
+            Output::Wait { .. } => {
+                let line = format!("{}\n", answers.next().unwrap());
+                session.handle_stdout(Time::ZERO, line.as_bytes());
+            }
+            _ => {}
+        }
+        if written > 0 {
+            session.handle_written(Time::ZERO, std::mem::take(&mut written));
+        }
+    }
+    panic!("no answer came");
+}

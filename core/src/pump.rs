@@ -1,5 +1,7 @@
 //! The loop that every driver runs, over whatever moves its bytes.
 
+use std::mem;
+
 use crate::config::Server;
 use crate::output::{Output, Why};
 use crate::process::{Exit, Signal, Signalled, StartFailure, Tree};
@@ -56,18 +58,32 @@ pub struct Pumped {
     pub why: Why,
     /// The budget ran out: pump again at once, after having given others their turn.
     pub starved: bool,
-    /// The session is over: nothing is left to pump.
+    /// The session is over: nothing is left to pump. It stays so in every later run; [`Output::Closed`] comes once.
     pub closed: bool,
 }
 
-/// What a server may still write after it was seen to have exited: what fits into its pipes. A grandchild that holds them
-/// open could write for ever.
+/// What one run leaves to the next one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pumping {
+    /// What is still read of a server that was seen to have exited.
+    last_words: usize,
+    /// The run was cut short, so the next one goes on where it stopped.
+    starved: bool,
+}
+
+/// What fits into a server's pipes: a grandchild that holds them open could write for ever.
 const LAST_WORDS: usize = 1 << 20;
+
+impl Pumping {
+    pub(crate) const NEW: Pumping = Pumping { last_words: LAST_WORDS, starved: false };
+}
 
 /// Moves bytes between `session` and `pipes` until nothing more can be done at `now`, or `budget` bytes and outputs were
 /// handled, so that one flooding server cannot starve the rest. Everything that is for the host goes to `host`.
 ///
-/// Reading never waits for writing. An exit is reported after what the server left in its pipes was read.
+/// Reading never waits for writing. What the server wrote is read before a deadline that has passed meanwhile is judged, up
+/// to what one read takes, so a host that was kept from pumping does not fail calls that were answered. An exit is reported
+/// after what the server left in its pipes was read, up to 1 MiB: a grandchild that holds them open could write for ever.
 ///
 /// The documentation of [`Pipes`] says what a driver brings; `tests/` has an implementation in memory.
 pub fn pump<T, P: Pipes + ?Sized>(
@@ -81,39 +97,43 @@ pub fn pump<T, P: Pipes + ?Sized>(
         session.handle_writable(now);
     }
     session.handle_timeout(now);
-    let exit = pipes.exit().filter(|_| !session.knows_exit());
-    let mut last_words = LAST_WORDS;
     let mut budget = budget.max(1);
-    let mut exit_told = exit.is_none();
-    let mut drained = Pumped { until: None, why: Why::Idle, starved: false, closed: false };
+    // A run begins with a read, before anything that is due is judged: a host that comes late must not fail a call whose
+    // answer is at hand.
+    let mut reads = !mem::take(&mut session.pumping.starved) && session.has_process();
+    let mut drained: Option<Pumped> = None;
     loop {
-        // An exit is told in the run that sees it: until then what is read is bounded by the last words, and so is what comes
-        // of it.
-        let mut unbounded = usize::MAX;
-        let spend = if exit_told { &mut budget } else { &mut unbounded };
-        // An exit at hand explains an end of output, however late this run is.
-        if exit_told || !session.knows_end_of_output() {
-            drained = drain(session, pipes, now, spend, &mut host);
-            if drained.closed || drained.starved {
-                return drained;
+        let exit = pipes.exit().filter(|_| !session.knows_exit());
+        let moved = mem::replace(&mut reads, true).then(|| read(session, pipes, now));
+        match (exit, moved, drained) {
+            (Some(exit), Some(moved), _) => {
+                let left = &mut session.pumping.last_words;
+                *left = left.saturating_sub(moved);
+                // What waits for the host leaves no room to read.
+                let looked = drained.is_some() || session.knows_end_of_output();
+                if session.pumping.last_words == 0 || moved == 0 && looked {
+                    session.handle_exit(now, exit);
+                } else if session.knows_end_of_output() {
+                    // An exit at hand explains an end of output, however late this run is.
+                    continue;
+                }
+            }
+            (None, Some(0), Some(drained)) => return drained,
+            _ => {}
+        }
+        if let (Some(moved), Some(drained)) = (moved, drained) {
+            budget = budget.saturating_sub(moved);
+            if budget == 0 {
+                session.pumping.starved = true;
+                return Pumped { starved: true, ..drained };
             }
         }
-        let moved = read(session, pipes, now);
-        if let Some(exit) = exit.filter(|_| !exit_told) {
-            last_words = last_words.saturating_sub(moved);
-            if moved == 0 || last_words == 0 {
-                exit_told = true;
-                session.handle_exit(now, exit);
-            }
-            continue;
+        let run = drain(session, pipes, now, &mut budget, &mut host);
+        if run.closed || run.starved {
+            session.pumping.starved = run.starved;
+            return run;
         }
-        budget = budget.saturating_sub(moved);
-        if moved == 0 {
-            return drained;
-        }
-        if budget == 0 {
-            return Pumped { starved: true, ..drained };
-        }
+        drained = Some(run);
     }
 }
 
@@ -288,7 +308,7 @@ mod tests {
             while session.state() != State::Closing {
                 let _ = pump(&mut session, &mut pipes, Time::ZERO, budget, |output| drop(output));
                 runs += 1;
-                assert!(runs < 10, "budget {budget}: {} bytes read and no exit told", pipes.read);
+                assert!(runs < LAST_WORDS, "budget {budget}: {} bytes read and no exit told", pipes.read);
             }
             assert!(pipes.read <= LAST_WORDS + budget + (128 << 10), "budget {budget}: {}", pipes.read);
         }
@@ -314,7 +334,7 @@ mod tests {
         }
 
         fn read_stdout(&mut self, _: &mut [u8]) -> Moved {
-            if std::mem::replace(&mut self.ended, true) { Moved::Blocked } else { Moved::Ended }
+            if mem::replace(&mut self.ended, true) { Moved::Blocked } else { Moved::Ended }
         }
 
         fn read_stderr(&mut self, _: &mut [u8]) -> Moved {
@@ -341,7 +361,7 @@ mod tests {
         }
 
         fn probe(&mut self) -> Tree {
-            if std::mem::replace(&mut self.seen_empty, true) { Tree::Alive(1) } else { Tree::Gone }
+            if mem::replace(&mut self.seen_empty, true) { Tree::Alive(1) } else { Tree::Gone }
         }
     }
 
@@ -372,5 +392,64 @@ mod tests {
             session.close(now);
         }
         assert!(session.end().unwrap().gone());
+    }
+
+    /// Leaves at once when its input is closed, and nobody is told from outside.
+    #[derive(Default)]
+    struct Brief {
+        exited: bool,
+    }
+
+    impl Pipes for Brief {
+        fn spawn(&mut self, _: &Server) -> Result<u32, StartFailure> {
+            Ok(4242)
+        }
+
+        fn read_stdout(&mut self, _: &mut [u8]) -> Moved {
+            Moved::Blocked
+        }
+
+        fn read_stderr(&mut self, _: &mut [u8]) -> Moved {
+            Moved::Blocked
+        }
+
+        fn write_stdin(&mut self, bytes: &[u8]) -> Moved {
+            Moved::Bytes(bytes.len())
+        }
+
+        fn take_writable(&mut self) -> bool {
+            false
+        }
+
+        fn close_stdin(&mut self) {
+            self.exited = true;
+        }
+
+        fn signal(&mut self, _: Signal) -> Signalled {
+            Signalled::Delivered
+        }
+
+        fn exit(&mut self) -> Option<Exit> {
+            self.exited.then_some(Exit::Code(0))
+        }
+
+        fn reap(&mut self) -> Exit {
+            Exit::Code(0)
+        }
+
+        fn probe(&mut self) -> Tree {
+            Tree::Gone
+        }
+    }
+
+    /// L17: what a run itself brings about is seen in that run.
+    #[test]
+    fn l17_a_server_that_leaves_at_the_end_of_its_input_is_gone_in_the_same_run() {
+        let mut session = Session::<()>::new(Server::new("brief", "brief")).unwrap();
+        let mut pipes = Brief::default();
+        session.connect(Time::ZERO, ()).unwrap();
+        let _ = pump(&mut session, &mut pipes, Time::ZERO, 1 << 20, |output| drop(output));
+        session.close(Time::ZERO);
+        assert!(pump(&mut session, &mut pipes, Time::ZERO, 1 << 20, |output| drop(output)).closed);
     }
 }

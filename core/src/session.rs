@@ -29,6 +29,7 @@ use crate::error::{Cause, Circumstances, End, Failure};
 use crate::link::Link;
 use crate::output::{Diagnostic, ResultCheck, State};
 use crate::process::{Exit, Signal, Tree};
+use crate::pump::Pumping;
 use crate::rate::Window;
 use crate::redact::Redactor;
 use crate::rpc::{Pending, Settled};
@@ -81,6 +82,7 @@ pub struct Session<T> {
     discards: bool,
     /// How much came there so far.
     drained: usize,
+    pub(crate) pumping: Pumping,
     /// Standard error output that was lent by the last poll.
     lent_stderr: Vec<u8>,
     machine: Machine<T>,
@@ -274,6 +276,7 @@ impl<T> Session<T> {
             discard: Vec::new(),
             discards: false,
             drained: 0,
+            pumping: Pumping::NEW,
             lent_stderr: Vec::new(),
             machine,
         })

@@ -319,6 +319,13 @@ impl Runner {
         self.settle();
     }
 
+    /// Lets time pass in which the host does nothing, not even what is due.
+    pub fn stall(&mut self, time: Duration) {
+        self.settle();
+        self.now = self.now + time;
+        self.settle();
+    }
+
     fn pump(&mut self) -> Pumped {
         let Runner {
             session, link, invariants, host, done, requests, cancelled_requests, now, budget, ..

@@ -109,6 +109,11 @@ impl<T> Session<T> {
         self.machine.event(Event::Exited);
     }
 
+    /// Whether a process was started and the session is not over.
+    pub(crate) fn has_process(&self) -> bool {
+        !matches!(self.machine.phase, Phase::New | Phase::Spawning | Phase::Closed)
+    }
+
     /// Whether an exit was told already.
     pub(crate) fn knows_exit(&self) -> bool {
         self.machine.exit.is_some()

@@ -277,3 +277,19 @@ fn drain(session: &mut sans_mcp::Session<u8>, now: Time) -> Option<Time> {
         }
     }
 }
+
+/// A host that could not pump in time: its machine was suspended, or it had other things to do.
+#[test]
+fn l11_a_late_host_does_not_fail_a_call_that_was_answered() {
+    let mut runner = connected(Scripted::on(|said, agenda| {
+        if said.method == "tools/call" && said.argument("answer") == true {
+            agenda.write(ms(10), format!("{}\n", said.text("ok")).into_bytes());
+        }
+        said.method == "tools/call"
+    }));
+    let answered = runner.call(call(r#"{"answer":true}"#).timeout(Some(ms(500)))).unwrap();
+    let silent = runner.call(call("{}").timeout(Some(ms(500)))).unwrap();
+    runner.stall(ms(3_600_000));
+    assert!(runner.outcome(answered).unwrap().answer().is_some(), "{}", runner.trace());
+    assert_eq!(runner.outcome(silent).unwrap().code(), Some(Code::TIMEOUT));
+}

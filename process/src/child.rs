@@ -18,7 +18,7 @@ use rustix::{
 use sans_mcp::{Exit, Signal, Signalled, Tree};
 
 #[cfg(target_os = "linux")]
-use crate::escaped::{Cookie, Escaped};
+use crate::escaped::{Cookie, Escaped, Left};
 use crate::watch::Watch;
 
 /// A started server: the leader of a process group, which its own children are in unless they leave it.
@@ -235,15 +235,16 @@ impl Child {
     /// a container does, the dead ones are reaped here once the leader is. On macOS it is known only that there is at
     /// least one member.
     ///
-    /// Once the group is empty, those that left it are killed here (see [`Child`]). That takes up to three passes over
-    /// all processes of the machine, two if there is somebody to kill and one if not, and 100 ms at most.
-    /// A pass costs about 10 µs for each process that runs: 5 ms were measured among 470.
-    /// [`Tree::Unknown`] if none is found but the environment of a process cannot be read that may be one of them:
-    /// one of our own real user, not older than the server, and not started by a process that is known to be somebody
-    /// else's; or if `/proc` cannot be read, or not within those 100 ms: the next call goes on from there. Processes of other users are passed over: only
-    /// one that gave itself another real user, as `sudo` does, could be ours.
-    /// Where the system has no pidfd (before
-    /// Linux 5.3, or in a sandbox that forbids it) they are counted and not killed.
+    /// Once the group is empty, those that left it are killed here (see [`Child`]). A list of all processes proves nothing
+    /// by itself: who was alive when it was made may have started another one since. So they are listed until nobody new
+    /// is seen twice in a row, 100 ms at most; only processes that are new are looked at, about 10 µs each: 5 ms were
+    /// measured among 470. [`Tree::Unknown`] if that took longer, and the next call goes on from there; and if none is
+    /// found but the environment of a process cannot be read that may be one of them: one of our own real user, not older
+    /// than the server, and not started by a process that is known to be somebody else's; or if `/proc` cannot be read.
+    /// Processes of other users are passed over: only one that gave itself another real user, as `sudo` does, could be
+    /// ours.
+    ///
+    /// Where the system has no pidfd (before Linux 5.3, or in a sandbox that forbids it) they are counted and not killed.
     ///
     /// ```
     /// use sans_mcp::{Server, Signal, Tree};
@@ -259,7 +260,8 @@ impl Child {
     pub fn probe(&mut self) -> Tree {
         let leader_outside = self.exit().is_none() && self.leader_has_left_group();
         match (self.probe_group(), leader_outside) {
-            (Tree::Gone, false) => self.end_escaped(Instant::now() + Child::LOOK_BOUND),
+            #[cfg(target_os = "linux")]
+            (Tree::Gone, false) => self.end_escaped(Instant::now() + Child::LOOK_BOUND).into(),
             (Tree::Gone, true) => Tree::Alive(1),
             (Tree::Alive(members), true) => Tree::Alive(members.saturating_add(1)),
             (group, _) => group,
@@ -342,17 +344,12 @@ impl Child {
 
     /// Kills those that left the group, and says what is left of them.
     #[cfg(target_os = "linux")]
-    fn end_escaped(&mut self, deadline: Instant) -> Tree {
-        let tree = self.escaped.as_mut().map_or(Tree::Gone, |escaped| escaped.kill(deadline));
-        if tree == Tree::Gone && self.group_empty {
+    fn end_escaped(&mut self, deadline: Instant) -> Left {
+        let left = self.escaped.as_mut().map_or(Left::None, |escaped| escaped.kill(deadline));
+        if left == Left::None && self.group_empty {
             self.escaped = None;
         }
-        tree
-    }
-
-    #[cfg(target_os = "macos")]
-    fn end_escaped(&mut self, _deadline: Instant) -> Tree {
-        Tree::Gone
+        left
     }
 
     /// Whether a leader that is not reaped is in another group by now: a process may move within its session.
@@ -373,8 +370,11 @@ impl Drop for Child {
             self.reap();
             // Members die by themselves, but those that we inherit stay as zombies unless they are reaped here.
             let group = if has_group { self.probe_group() } else { Tree::Gone };
-            let escaped = self.end_escaped(deadline);
-            let is_over = self.reaped && group == Tree::Gone && !matches!(escaped, Tree::Alive(_));
+            #[cfg(target_os = "linux")]
+            let escaped_are_over = matches!(self.end_escaped(deadline), Left::None | Left::Unknown);
+            #[cfg(target_os = "macos")]
+            let escaped_are_over = true;
+            let is_over = self.reaped && group == Tree::Gone && escaped_are_over;
             if is_over || Instant::now() >= deadline {
                 return;
             }

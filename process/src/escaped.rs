@@ -7,6 +7,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     io::{self, ErrorKind, Read},
+    mem,
     os::fd::{AsFd, OwnedFd},
     process,
     sync::atomic::{AtomicU64, Ordering},
@@ -27,9 +28,9 @@ use crate::stat::{Stat, processes};
 /// The name of the variable.
 pub(crate) const VARIABLE: &str = "SANS_MCP_COOKIE";
 
-/// 3 passes over all processes: the first kills, the second finds what the killed ones started meanwhile, the third
-/// what those did.
-const ROUNDS: u32 = 3;
+/// 6 passes over all processes: one that kills, the next finds what the killed ones started meanwhile, and the last two
+/// see nothing new. All but the first look only at processes that are new.
+const PASSES: u32 = 6;
 
 /// 10 ms: a killed process is gone within one, and the caller's event loop stands still.
 const DEATH: Duration = Duration::from_millis(10);
@@ -66,85 +67,154 @@ pub(crate) struct Escaped {
     entry: Vec<u8>,
     /// When the server was started, in ticks; 0 if it is gone already.
     since: u64,
-    /// The pass that the last look had no time to finish: a busy machine takes several looks for one.
-    unfinished: Option<Pass>,
+    /// Processes that were seen not to carry the cookie, and none of which can come by it: what a look finds out is kept
+    /// for the next one, since a busy machine may take several.
+    others: BTreeSet<i32>,
+    /// Processes that do not show their environment.
+    closed: BTreeSet<i32>,
+    /// The last pass saw nobody who is ours, or could have started one.
+    calm: bool,
+}
+
+/// What is left of those that carry a cookie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// Nothing.
+    None,
+    /// So many were found.
+    Some(u32),
+    /// It was not found out yet: the next look goes on.
+    Unsettled,
+    /// It cannot be found out.
+    Unknown,
+}
+
+impl From<Left> for Tree {
+    fn from(left: Left) -> Tree {
+        match left {
+            Left::None => Tree::Gone,
+            Left::Some(found) => Tree::Alive(found),
+            Left::Unsettled | Left::Unknown => Tree::Unknown,
+        }
+    }
 }
 
 /// What one pass over all processes saw.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Pass {
     /// Processes that carry the cookie.
     found: u32,
     /// Some of those that were killed.
     killed: Vec<OwnedFd>,
-    /// A process that may be ours could not be looked at.
-    unknown: bool,
-    /// Processes that do not show their environment.
-    closed: BTreeSet<i32>,
-    /// The number of the process that was looked at last: they are listed in the order of their numbers.
-    last: i32,
+    /// There was no time for all, or one could not be judged: it ended before it was looked at, and may have started
+    /// another one that is not in the list, or it is just beginning another program.
+    unsettled: bool,
+    /// A process could not be looked at for another reason than that it does not allow it.
+    failed: bool,
+}
+
+/// What the environment of a process says.
+enum Seen {
+    Cookie,
+    /// It is none of ours.
+    NoCookie,
+    /// It has ended, and what it may have started is not known.
+    Dead,
+    /// Nothing yet.
+    Nothing,
 }
 
 impl Escaped {
     /// `leader` was started with `cookie` and is not reaped.
     pub(crate) fn new(cookie: &Cookie, leader: Pid) -> Escaped {
         let entry = format!("{VARIABLE}={}", cookie.value()).into_bytes();
-        Escaped { entry, since: Stat::read(leader).map_or(0, |stat| stat.start), unfinished: None }
+        let since = Stat::read(leader).map_or(0, |stat| stat.start);
+        Escaped { entry, since, others: BTreeSet::new(), closed: BTreeSet::new(), calm: false }
     }
 
-    /// Kills all that carry the cookie, and says what is left: [`Tree::Gone`] if nobody carries it, and
-    /// [`Tree::Unknown`] if also somebody could not be asked, or if there was no time to ask all. It goes on until
-    /// `deadline`, and at least for one process; the next call goes on from there.
-    pub(crate) fn kill(&mut self, deadline: Instant) -> Tree {
+    /// Kills all that carry the cookie, and says what is left. It goes on until `deadline`, and at least for one process.
+    ///
+    /// One list that shows nobody proves nothing: who was alive when it was made may have started another process since
+    /// and be gone. Two in a row do, with nobody in between who could not be looked at.
+    pub(crate) fn kill(&mut self, deadline: Instant) -> Left {
         let mut found = 0;
-        for _ in 0..ROUNDS {
-            let mut pass = self.unfinished.take().unwrap_or_default();
-            let Ok(is_whole) = self.go_on(&mut pass, deadline) else { return Tree::Unknown };
-            match pass {
-                Pass { found: 0, unknown: false, .. } if is_whole => return Tree::Gone,
-                Pass { found: 0, .. } if is_whole => return Tree::Unknown,
-                Pass { .. } => found = pass.found,
-            }
+        for _ in 0..PASSES {
+            let Ok(pass) = self.pass(deadline) else { return Left::Unknown };
+            found = pass.found;
             reap(&pass.killed, deadline.min(Instant::now() + DEATH));
-            if !is_whole {
-                pass.killed.clear();
-                self.unfinished = Some(pass);
+            let was_calm = mem::replace(&mut self.calm, pass.found == 0 && !pass.unsettled);
+            if self.calm && was_calm {
+                let unknown = pass.failed || self.may_be_ours();
+                return if unknown { Left::Unknown } else { Left::None };
+            }
+            if Instant::now() >= deadline {
                 break;
             }
         }
-        if found == 0 { Tree::Unknown } else { Tree::Alive(found) }
+        if found == 0 { Left::Unsettled } else { Left::Some(found) }
     }
 
-    /// Goes on with a pass, and tells whether it is whole now.
-    fn go_on(&self, pass: &mut Pass, deadline: Instant) -> io::Result<bool> {
+    fn pass(&mut self, deadline: Instant) -> io::Result<Pass> {
+        let mut pass = Pass::default();
         let mut environment = Vec::with_capacity(64 << 10);
-        for process in processes()? {
-            let process = process?;
-            if process.as_raw_pid() <= pass.last {
-                continue;
-            }
-            pass.last = process.as_raw_pid();
-            match self.carries(process, &mut environment) {
-                Ok(true) => {
+        let listed: BTreeSet<i32> =
+            processes()?.map(|process| Ok(process?.as_raw_pid())).collect::<io::Result<_>>()?;
+        // A number that was free meanwhile may be that of another process.
+        self.others.retain(|number| listed.contains(number));
+        self.closed.retain(|number| listed.contains(number));
+        let is_new = |number: &i32| !self.others.contains(number) && !self.closed.contains(number);
+        let new: Vec<Pid> = listed.into_iter().filter(is_new).filter_map(Pid::from_raw).collect();
+        for process in new {
+            match self.look_at(process, &mut environment) {
+                Ok(Seen::Cookie) => {
                     pass.found = pass.found.saturating_add(1);
                     let killed = self.kill_one(process, &mut environment);
                     pass.killed.extend(killed.filter(|_| pass.killed.len() < WAITED_FOR));
                 }
-                Ok(false) => {}
-                Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                    pass.closed.insert(process.as_raw_pid());
+                Ok(Seen::NoCookie) => {
+                    self.others.insert(process.as_raw_pid());
                 }
-                Err(error) => pass.unknown |= !is_gone(&error),
+                Ok(Seen::Dead) => {
+                    self.others.insert(process.as_raw_pid());
+                    pass.unsettled = true;
+                }
+                Ok(Seen::Nothing) => pass.unsettled = true,
+                Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                    self.closed.insert(process.as_raw_pid());
+                }
+                Err(_) => pass.failed = true,
             }
             if Instant::now() >= deadline {
-                return Ok(false);
+                pass.unsettled = true;
+                break;
             }
         }
-        pass.unknown |= self.may_be_ours(&pass.closed);
-        Ok(true)
+        Ok(pass)
     }
 
-    /// Whether a process has the cookie in its environment. A zombie has no environment.
+    fn look_at(&self, process: Pid, environment: &mut Vec<u8>) -> io::Result<Seen> {
+        // Once more if there is none, though it is set up by then: it may have been another program's.
+        for _ in 0..2 {
+            match self.carries(process, environment) {
+                Ok(true) => return Ok(Seen::Cookie),
+                Ok(false) if environment.is_empty() => {}
+                Ok(false) => return Ok(Seen::NoCookie),
+                // It has no memory: it is a thread of the kernel's own, or has ended or begun to.
+                Err(error) if is_gone(&error) => {}
+                Err(error) => return Err(error),
+            }
+            match Stat::read(process) {
+                None => return Ok(Seen::Nothing),
+                Some(stat) if stat.is_kernel || stat.start < self.since => return Ok(Seen::NoCookie),
+                Some(stat) if !stat.is_alive() => return Ok(Seen::Dead),
+                Some(stat) if !stat.has_environment => return Ok(Seen::Nothing),
+                Some(_) => {}
+            }
+        }
+        Ok(Seen::NoCookie)
+    }
+
+    /// Whether a process has the cookie in its environment. One that has ended has none.
     fn carries(&self, process: Pid, environment: &mut Vec<u8>) -> io::Result<bool> {
         environment.clear();
         File::open(format!("/proc/{process}/environ"))?.read_to_end(environment)?;
@@ -168,14 +238,14 @@ impl Escaped {
     /// and may be ours, or one that inherits orphans of ours: this process, one that it comes from itself, or the
     /// first. Browsers for instance start many that show nothing, but stay with them. A program that gave itself
     /// another real user, as `sudo` does, is taken for another's.
-    fn may_be_ours(&self, closed: &BTreeSet<i32>) -> bool {
+    fn may_be_ours(&self) -> bool {
         let young = |&number: &i32| {
             let process = Pid::from_raw(number)?;
             let stat = Stat::read(process)?;
             (stat.is_alive() && stat.start >= self.since && is_of_our_user(process))
                 .then_some((number, stat.parent))
         };
-        let parents: BTreeMap<i32, i32> = closed.iter().filter_map(young).collect();
+        let parents: BTreeMap<i32, i32> = self.closed.iter().filter_map(young).collect();
         if parents.is_empty() {
             return false;
         }
@@ -254,13 +324,13 @@ mod tests {
         // However many processes there are, and however many of them start and end meanwhile.
         let last = (0..20_000).find_map(|_| {
             looks += 1;
-            let tree = escaped.kill(Instant::now());
-            if let Tree::Alive(found) = tree {
+            let left = escaped.kill(Instant::now());
+            if let Left::Some(found) = left {
                 most = most.max(found);
             }
-            (tree == Tree::Gone).then_some(tree)
+            (left == Left::None).then_some(left)
         });
-        assert_eq!((last, most), (Some(Tree::Gone), 1), "after {looks} looks");
+        assert_eq!((last, most), (Some(Left::None), 1), "after {looks} looks");
         assert!(looks > 1, "one look was enough");
         // Nobody holds it open any more.
         said.read_to_end(&mut Vec::new()).expect("it is a pipe");

@@ -21,9 +21,16 @@ pub(crate) struct Stat {
     pub(crate) parent: i32,
     pub(crate) group: i32,
     threads: u32,
+    /// Whether it is a thread of the kernel's own, which has no memory and so no environment.
+    pub(crate) is_kernel: bool,
     /// When it started, in ticks since the system did.
     pub(crate) start: u64,
+    /// Whether its environment is set up: not while it begins another program, and not once it has begun to exit.
+    pub(crate) has_environment: bool,
 }
+
+/// `PF_KTHREAD`.
+const KERNEL: u64 = 0x0020_0000;
 
 impl Stat {
     /// `None` if there is no such process any more.
@@ -39,9 +46,19 @@ impl Stat {
         let state = *fields.next()?.as_bytes().first()?;
         let parent = fields.next()?.parse().ok()?; // the fourth
         let group = fields.next()?.parse().ok()?; // the fifth
-        let threads = fields.nth(14)?.parse().ok()?; // the twentieth
+        let flags: u64 = fields.nth(3)?.parse().ok()?; // the ninth
+        let threads = fields.nth(10)?.parse().ok()?; // the twentieth
         let start = fields.nth(1)?.parse().ok()?; // the twenty-second
-        Some(Stat { state, parent, group, threads, start })
+        let environment_end: u64 = fields.nth(28)?.parse().ok()?; // the fifty-first
+        Some(Stat {
+            state,
+            parent,
+            group,
+            threads,
+            is_kernel: flags & KERNEL != 0,
+            start,
+            has_environment: environment_end != 0,
+        })
     }
 
     /// A process whose first thread ended looks like a zombie while its other threads run on.

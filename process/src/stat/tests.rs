@@ -1,13 +1,23 @@
 use super::Stat;
 
 fn stat(name: &str, state: char, threads: u32) -> Vec<u8> {
-    format!("7 ({name}) {state} 1 42 42 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 {threads} 0 9 7 7\n").into_bytes()
+    let zeros = "0 ".repeat(27);
+    format!("7 ({name}) {state} 1 42 42 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 {threads} 0 9 7 {zeros}5 0\n")
+        .into_bytes()
 }
 
 #[test]
 fn every_field_is_read_whatever_the_program_is_called() {
     for name in ["cat", "a b", "x) R 1 1 (", ""] {
-        let expected = Stat { state: b'S', parent: 1, group: 42, threads: 3, start: 9 };
+        let expected = Stat {
+            state: b'S',
+            parent: 1,
+            group: 42,
+            threads: 3,
+            is_kernel: false,
+            start: 9,
+            has_environment: true,
+        };
         assert_eq!(Stat::parse(&stat(name, 'S', 3)), Some(expected), "{name:?}");
     }
 }
@@ -25,7 +35,7 @@ fn only_a_zombie_without_further_threads_is_dead() {
 #[test]
 fn a_cut_line_is_no_process() {
     let whole = stat("p", 'S', 1);
-    let last = "9 7 7\n";
+    let last = "5 0\n";
     for end in 0..=whole.len() - last.len() {
         assert_eq!(Stat::parse(&whole[..end]), None, "{end} bytes");
     }

@@ -46,6 +46,34 @@ fn l17_what_left_the_group_is_gone_when_the_tree_is() {
     }
 }
 
+/// Daemons that fork again while they are looked for, and begin another program meanwhile: at no moment is any of their
+/// processes in a list of all and still there when it is looked at.
+#[test]
+fn l17_what_is_just_leaving_is_not_taken_for_gone() {
+    const MARK: &str = "SANS_MCP_TEST_DAEMON";
+    let mark = std::process::id().to_string();
+    for round in 0..100 {
+        let busy = 1_000 * (round % 20);
+        let script = format!("setsid sh -c 'i=0; while [ $i -lt {busy} ]; do i=$((i+1)); done; sleep 60 &' &");
+        let (mut child, _pipes) = spawn(&shell(&script).variable(MARK, &*mark)).expect("there is a shell");
+        exit_of(&mut child);
+        child.signal(Signal::Kill);
+        child.reap();
+        gone(&mut child);
+    }
+    // One that was missed has had the time of many rounds to show itself.
+    let entry = format!("{MARK}={mark}");
+    let left: Vec<_> = fs::read_dir("/proc")
+        .expect("Linux")
+        .filter_map(|process| process.ok().map(|process| process.path()))
+        .filter(|process| {
+            let environment = fs::read(process.join("environ")).unwrap_or_default();
+            environment.split(|&byte| byte == 0).any(|variable| variable == entry.as_bytes())
+        })
+        .collect();
+    assert_eq!(left, <[std::path::PathBuf; 0]>::default());
+}
+
 #[test]
 fn l17_all_that_left_the_group_are_found() {
     let script = "pids=$(for i in 1 2 3 4 5 6 7 8; do setsid sh -c 'sleep 1000 >&2 & echo $!'; done); echo $pids; read line";

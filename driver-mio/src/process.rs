@@ -59,8 +59,6 @@ struct Output {
     source: Source<OwnedFd>,
     /// There may be something to read. Readiness is told once, so it is kept until a read finds nothing more.
     ready: bool,
-    /// Nothing is written any more: the end comes after what is left.
-    hung_up: bool,
 }
 
 impl Process {
@@ -79,8 +77,8 @@ impl Process {
         if let Some(started) = &mut self.started {
             match source {
                 STDIN => started.writable = true,
-                STDOUT => started.stdout.iter_mut().for_each(|stdout| stdout.handle_event(event)),
-                STDERR => started.stderr.iter_mut().for_each(|stderr| stderr.handle_event(event)),
+                STDOUT => started.stdout.iter_mut().for_each(|stdout| stdout.ready = true),
+                STDERR => started.stderr.iter_mut().for_each(|stderr| stderr.ready = true),
                 _ => started.exited = true,
             }
         }
@@ -107,7 +105,7 @@ impl Process {
 
     fn output(&self, fd: OwnedFd, source: usize) -> io::Result<Output> {
         let source = self.source(fd, source, Interest::READABLE)?;
-        Ok(Output { source, ready: false, hung_up: false })
+        Ok(Output { source, ready: false })
     }
 
     fn source<F: AsRawFd>(&self, fd: F, source: usize, interest: Interest) -> io::Result<Source<F>> {
@@ -197,20 +195,12 @@ impl Started {
 }
 
 impl Output {
-    fn handle_event(&mut self, event: &Event) {
-        self.ready = true;
-        self.hung_up |= event.is_read_closed();
-    }
-
     /// Reads from an output that may be closed already, and closes it at its end.
     fn read(output: &mut Option<Output>, space: &mut [u8]) -> Moved {
         let Some(open) = output.as_mut().filter(|open| open.ready) else { return Moved::Blocked };
         match read(&open.source.fd, space) {
-            Ok(count @ 1..) => {
-                // A pipe that gave less than there was room for is empty. The end is not announced twice, though.
-                open.ready = count == space.len() || open.hung_up;
-                Moved::Bytes(count)
-            }
+            Ok(count @ 1..) => Moved::Bytes(count),
+            // Only this says that it is empty: a server may have its output given packet by packet (pipe(7), `O_DIRECT`).
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 open.ready = false;
                 Moved::Blocked

@@ -74,14 +74,12 @@ impl End {
         Ok(End { fd: watch(fd, interest)?, blocked: false })
     }
 
-    fn moved(&mut self, moved: io::Result<usize>, asked: usize) -> Moved {
+    /// What a read or a write came to. Only the system's word that it would block counts: a server may have its output
+    /// given packet by packet (pipe(7), `O_DIRECT`), so a read that was short has not emptied the pipe.
+    fn moved(&mut self, moved: io::Result<usize>) -> Moved {
         match moved {
             Ok(0) => Moved::Ended,
-            Ok(count) => {
-                // It gave or took less than there was room for, so it has no more for now.
-                self.blocked = count < asked;
-                Moved::Bytes(count)
-            }
+            Ok(count) => Moved::Bytes(count),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.blocked = true;
                 Moved::Blocked
@@ -185,7 +183,7 @@ impl sans_mcp::Pipes for Process {
             return Moved::Blocked;
         }
         let written = write(stdin.fd.get_ref(), bytes);
-        stdin.moved(written, bytes.len())
+        stdin.moved(written)
     }
 
     fn take_writable(&mut self) -> bool {
@@ -259,7 +257,7 @@ impl Started {
             return Moved::Blocked;
         }
         let count = read(open.fd.get_ref(), space);
-        let moved = open.moved(count, space.len());
+        let moved = open.moved(count);
         if moved == Moved::Ended {
             *end = None;
         }

@@ -32,7 +32,9 @@ impl Watch {
         match pidfd_open(leader, PidfdFlags::empty()) {
             Ok(pidfd) => Ok(Watch::Pidfd(pidfd)),
             Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => Err(error.into()),
-            // The kernel is too old, a sandbox forbids it, or somebody else has reaped the leader already.
+            // Somebody else has reaped the leader already, so there is nothing to wait for.
+            Err(Errno::SRCH) => Watch::over(),
+            // The kernel is too old, or a sandbox forbids it.
             Err(_) => Watch::by_thread(leader),
         }
     }
@@ -57,6 +59,12 @@ impl Watch {
             Watch::Pidfd(fd) => fd.as_fd(),
             Watch::Pipe(fd) => fd.as_fd(),
         }
+    }
+
+    /// A pipe whose other end is closed.
+    #[cfg(target_os = "linux")]
+    fn over() -> io::Result<Watch> {
+        Ok(Watch::Pipe(io::pipe()?.0.into()))
     }
 
     fn by_thread(leader: Pid) -> io::Result<Watch> {

@@ -54,7 +54,8 @@ fn l17_what_is_just_leaving_is_not_taken_for_gone() {
     let mark = std::process::id().to_string();
     for round in 0..100 {
         let busy = 1_000 * (round % 20);
-        let script = format!("setsid sh -c 'i=0; while [ $i -lt {busy} ]; do i=$((i+1)); done; sleep 60 &' &");
+        let script =
+            format!("setsid sh -c 'i=0; while [ $i -lt {busy} ]; do i=$((i+1)); done; sleep 60 &' &");
         let (mut child, _pipes) = spawn(&shell(&script).variable(MARK, &*mark)).expect("there is a shell");
         exit_of(&mut child);
         child.signal(Signal::Kill);

@@ -19,6 +19,18 @@ fn w01_an_answer_split_in_the_middle_of_a_character() {
     });
 }
 
+/// A read that was short has not emptied the pipe then.
+#[test]
+fn w01_lines_that_come_in_packets_of_their_own_are_all_read() {
+    everywhere(|kind| {
+        let mut host = connected(kind, fixture(&["--packets", "--noisy"]));
+        for number in 0..50 {
+            assert_eq!(called(&mut host, echo(&number.to_string())).unwrap().text(), number.to_string());
+        }
+        assert_closes(host);
+    });
+}
+
 #[test]
 fn w05_log_lines_on_stdout_are_sampled_and_passed_over() {
     everywhere(|kind| {

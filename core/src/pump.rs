@@ -121,12 +121,14 @@ pub fn pump<T, P: Pipes + ?Sized>(
             (None, Some(0), Some(drained)) => return drained,
             _ => {}
         }
-        if let (Some(moved), Some(drained)) = (moved, drained) {
-            budget = budget.saturating_sub(moved);
-            if budget == 0 {
+        budget = budget.saturating_sub(moved.unwrap_or_default());
+        match drained {
+            Some(drained) if budget == 0 => {
                 session.pumping.starved = true;
                 return Pumped { starved: true, ..drained };
             }
+            // A run does something, however small its budget is.
+            _ => budget = budget.max(1),
         }
         let run = drain(session, pipes, now, &mut budget, &mut host);
         if run.closed || run.starved {

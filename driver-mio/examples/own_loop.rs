@@ -8,7 +8,7 @@
 //! more bound on the wait, and a pump. It is this same program, started with `fixture-server` as its first argument.
 
 use std::error::Error;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -56,7 +56,7 @@ fn run() -> Result<(), Box<dyn Error>> {
         let now = Instant::now();
         let until_beat = next_beat.saturating_duration_since(now);
         let timeout = docs.timeout(clock.at(now)).map_or(until_beat, |timeout| timeout.min(until_beat));
-        poll.poll(&mut events, Some(timeout))?;
+        wait(&mut poll, &mut events, timeout)?;
 
         let now = Instant::now();
         for event in &events {
@@ -82,6 +82,9 @@ fn run() -> Result<(), Box<dyn Error>> {
         let pumped = docs.pump(clock.at(now), |output| match output {
             Output::Complete(done) => match done.outcome {
                 Ok(Reply::Answer(answer)) => match ToolResult::parse(answer.as_str()) {
+                    Ok(result) if result.is_error() => {
+                        println!("         the tool failed: {}", result.text())
+                    }
                     Ok(result) => println!("         {}", result.text()),
                     Err(error) => println!("         {error}"),
                 },
@@ -97,8 +100,16 @@ fn run() -> Result<(), Box<dyn Error>> {
     }
 }
 
+fn wait(poll: &mut Poll, events: &mut Events, timeout: Duration) -> io::Result<()> {
+    match poll.poll(events, Some(timeout)) {
+        // A signal that was handled, or that stopped and continued the process, ends a wait.
+        Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
+        polled => polled,
+    }
+}
+
 /// The bytes that came, each of which is a question.
-fn read_commands(commands: &mut pipe::Receiver) -> std::io::Result<Vec<u8>> {
+fn read_commands(commands: &mut pipe::Receiver) -> io::Result<Vec<u8>> {
     let mut questions = Vec::new();
     match commands.read_to_end(&mut questions) {
         Err(error) if error.kind() != ErrorKind::WouldBlock => Err(error),

@@ -4,70 +4,97 @@
 //! operation under the host's own key. Several connections, and whatever else the host waits for, share one poll.
 //!
 //! ```rust,standalone_crate
+//! use std::io;
+//! use std::time::Duration;
+//!
 //! use mio::{Events, Poll, Token};
 //! use sans_mcp_mio::{Call, Clock, Connection, Output, Reply, Server, ToolResult};
 //!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # if std::env::args().nth(1).as_deref() == Some("fixture-server") {
-//! #     sans_mcp_fixtures::Server::new(["fixture-server"]).run(std::env::args().skip(2));
-//! #     return Ok(());
-//! # }
-//! # let program = std::env::current_exe()?.into_os_string().into_string().expect("a path in UTF-8");
-//! let mut poll = Poll::new()?;
-//! let mut events = Events::with_capacity(64);
-//! let clock = Clock::start();
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! #   if std::env::args().nth(1).as_deref() == Some("fixture-server") {
+//! #       sans_mcp_fixtures::Server::new(["fixture-server"]).run(std::env::args().skip(2));
+//! #       return Ok(());
+//! #   }
+//!     let mut poll = Poll::new()?;
+//!     let mut events = Events::with_capacity(64);
+//!     let clock = Clock::start();
 //!
-//! let server = Server::new("docs", program).arg("fixture-server");
-//! let mut docs = Connection::new(server, poll.registry().try_clone()?, Token(0))?;
-//! docs.connect(clock.now(), "connect")?;
-//! loop {
-//!     poll.poll(&mut events, docs.timeout(clock.now()))?;
-//!     let now = clock.now();
-//!     for event in &events {
-//!         docs.handle_event(event);
+//!     let server = Server::new("docs", "docs-server").arg("/srv/docs");
+//! #   let program = std::env::current_exe()?.into_os_string().into_string().expect("a path in UTF-8");
+//! #   let server = Server::new(server.name, program).arg("fixture-server");
+//!     let mut docs = Connection::new(server, poll.registry().try_clone()?, Token(0))?;
+//!     docs.connect(clock.now(), "connect")?;
+//!     loop {
+//!         wait(&mut poll, &mut events, docs.timeout(clock.now()))?;
+//!         let now = clock.now();
+//!         for event in &events {
+//!             docs.handle_event(event);
+//!         }
+//!         let mut done = None;
+//!         docs.pump(now, |output| match output {
+//!             Output::Complete(completion) => done = Some((completion.token, completion.outcome.map(text))),
+//!             Output::Closed(end) => done = Some(("close", Ok(Ok(end.to_string())))),
+//!             _ => {}
+//!         });
+//!         // Outputs lend from the connection, so what follows from them comes after the pump.
+//!         match done {
+//!             Some(("connect", outcome)) => {
+//!                 outcome??;
+//!                 docs.call(now, Call::new("echo", r#"{"value":"hello"}"#), "echo")?;
+//!             }
+//!             Some(("echo", outcome)) => {
+//!                 assert_eq!(outcome??, "hello");
+//!                 docs.close(now);
+//!             }
+//!             Some(_) => break,
+//!             None => {}
+//!         }
 //!     }
-//!     let mut done = None;
-//!     docs.pump(now, |output| match output {
-//!         Output::Complete(completion) => done = Some((completion.token, completion.outcome.map(text))),
-//!         Output::Closed(end) => done = Some(("close", Ok(end.to_string()))),
-//!         _ => {}
-//!     });
-//!     // Outputs lend from the connection, so what follows from them comes after the pump.
-//!     match done {
-//!         Some(("connect", outcome)) => {
-//!             outcome?;
-//!             docs.call(now, Call::new("echo", r#"{"value":"hello"}"#), "echo")?;
-//!         }
-//!         Some(("echo", outcome)) => {
-//!             assert_eq!(outcome?, "hello");
-//!             docs.close(now);
-//!         }
-//!         Some(_) => break,
-//!         None => {}
+//!     assert!(docs.session().end().is_some_and(|end| end.gone()));
+//!     Ok(())
+//! }
+//!
+//! fn wait(poll: &mut Poll, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
+//!     match poll.poll(events, timeout) {
+//!         Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+//!         polled => polled,
 //!     }
 //! }
-//! assert!(docs.session().end().is_some_and(|end| end.gone()));
 //!
-//! fn text(reply: Reply<'_>) -> String {
-//!     match reply {
-//!         Reply::Answer(answer) => match ToolResult::parse(answer.as_str()) {
-//!             Ok(result) => result.text().into_owned(),
-//!             Err(error) => error.to_string(),
-//!         },
-//!         Reply::Connected | Reply::Listed => String::new(),
-//!     }
+//! /// What the tool says, or what it says went wrong.
+//! fn text(reply: Reply<'_>) -> Result<String, String> {
+//!     let Reply::Answer(answer) = reply else { return Ok(String::new()) };
+//!     let result = ToolResult::parse(answer.as_str()).map_err(|error| error.to_string())?;
+//!     let text = result.text().into_owned();
+//!     if result.is_error() { Err(text) } else { Ok(text) }
 //! }
-//! # Ok(())
-//! # }
 //! ```
 //!
 //! # The loop
 //!
-//! 1. Wait in the poll, for the least [`timeout`](Connection::timeout) of all connections at most.
+//! 1. Wait in the poll, for the least [`timeout`](Connection::timeout) of all connections at most. A signal that was
+//!    handled, or that stopped and continued the process, ends the wait as [`Interrupted`](std::io::ErrorKind::Interrupted):
+//!    that is no error, and the turn goes on without events.
 //! 2. Hand each event to [`handle_event`](Connection::handle_event); a connection ignores what is not its own.
 //! 3. [`pump`](Connection::pump) each connection. Those that have nothing to do return at once.
 //! 4. Give the commands that follow. The connection then has work, so its timeout is zero and the next turn does not
 //!    wait; or pump again before it.
+//!
+//! [`Output::Closed`] comes once, so it is what to count ended connections by. [`Pumped::closed`] stays true in every later
+//! pump, and the timeout of an ended connection is `None` for ever: a host whose last connection has ended must leave its
+//! loop, or wait for something else.
+//!
+//! # Leaving
+//!
+//! [`Connection::close`] is the polite way: the server's input is closed, it has time to leave, and then it is killed;
+//! [`Output::Closed`] comes within a known bound. Dropping the connection is the impolite one: SIGKILL to the process
+//! group at once, and a wait of at most 200 ms until it is reaped.
+//!
+//! A process that ends without running destructors does neither: [`std::process::exit`], a fatal signal, and a connection that
+//! is in a `static` or was leaked. The system then closes the pipes. A server in order leaves at the end of its input; one
+//! that does not stays. Each server leads a process group of its own, so Ctrl-C in a terminal reaches the host and not the
+//! servers. A host therefore handles SIGINT, SIGTERM and SIGHUP: as events of its poll, upon which it closes its connections
+//! and goes on turning until they have ended, or drops them. `examples/script/signals.rs` shows how.
 //!
 //! # Errors
 //!

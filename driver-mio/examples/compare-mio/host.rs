@@ -1,6 +1,7 @@
 //! A host with one server, which waits until something has come of it.
 
 use std::borrow::Cow;
+use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 use mio::{Events, Poll, Token};
@@ -61,7 +62,11 @@ impl MioHost {
             return Ok(());
         }
         let timeout = connection.timeout(now).map_or(most, |timeout| timeout.min(most));
-        poll.poll(events, Some(timeout))?;
+        match poll.poll(events, Some(timeout)) {
+            // A signal that was handled, or that stopped and continued the process, ends a wait.
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            polled => polled?,
+        }
         for event in &*events {
             connection.handle_event(event);
         }

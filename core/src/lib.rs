@@ -6,7 +6,7 @@
 //! > Every call is settled exactly once, on time, with the truth about what happened to it; every process that was started
 //! > is gone when the client says so; and whatever the server sends costs bounded memory and bounded time.
 //!
-//! Most programs want a driver: `sans-mcp-tokio` for async hosts. This crate is for those who write a driver, a test or a
+//! Most programs want a driver: `sans-mcp-tokio` for async hosts, `sans-mcp-mio` for hosts with a poll of their own. This crate is for those who write a driver, a test or a
 //! fuzzer, and for those who read before they trust.
 //!
 //! # The loop
@@ -105,7 +105,10 @@ pub use config::{
     Environment, IdMatching, Limits, Secret, Server, Settings, StderrMode, Timeouts, Utf8, validate_command,
 };
 pub use counters::{Counters, Latency};
-pub use error::{Cause, Code, Delivery, End, Failure, FailureKind, Refusal, Refused, RemoteError};
+pub use error::{
+    Cause, Code, Delivery, End, Failure, FailureKind, Full, HandshakeFault, Hint, InvalidResponse, PeerFault,
+    Refusal, Refused, RemoteError, WalkFault,
+};
 pub use handle::{Handle, PeerHandle};
 pub use output::{
     Answer, Completion, Diagnostic, DiagnosticKind, Notification, Output, Payload, PeerRequest, Progress,

@@ -1,4 +1,4 @@
-//! An MCP client for a host that owns its [`mio::Poll`]: it never blocks, and settles every call exactly once.
+//! An MCP client for a host that owns its `mio::Poll`: it never blocks, and settles every call exactly once.
 //!
 //! A [`Connection`] is one server. The host gives it tokens, events and the time, and it gives back what became of each
 //! operation under the host's own key. Several connections, and whatever else the host waits for, share one poll.
@@ -117,11 +117,15 @@ pub use clock::Clock;
 pub use connection::Connection;
 pub use process::Process;
 
+/// The machine that this crate drives, for what is not named here.
+pub use sans_mcp;
 pub use sans_mcp::{
-    Answer, Call, Capabilities, Catalog, Cause, ClientInfo, Code, Completion, Conduct, ConfigError, Content,
-    Contents, Counters, DecodeError, Delivery, Descendants, Diagnostic, DiagnosticKind, End, Environment,
-    Exit, Failure, FailureKind, Handle, IdMatching, Limits, Moved, Notification, Output, Payload, PeerHandle,
-    PeerReply, PeerRequest, Pipes, Progress, Pumped, Refusal, Refused, RemoteError, Reply, Request, Secret,
-    Server, ServerCapabilities, ServerInfo, Session, Settings, Signal, Signalled, StartFailure, State,
-    StderrMode, Tail, Time, Timeouts, Tool, ToolResult, Tree, Utf8, Version, Why,
+    Answer, ArgumentType, BLOCKED_COMMANDS, BlockedCommand, Call, Capabilities, Catalog, Cause, ClientInfo,
+    Code, Completion, Conduct, ConfigError, Content, Contents, Counters, DecodeError, Delivery, Descendants,
+    Diagnostic, DiagnosticKind, End, Environment, Exit, Failure, FailureKind, Full, Handle, HandshakeFault,
+    Hint, IdMatching, InvalidResponse, Latency, Limits, Moved, Notification, Output, Payload, PeerFault,
+    PeerHandle, PeerReply, PeerRequest, Pipes, Progress, Pumped, Reason, Refusal, Refused, RemoteError,
+    Reply, Request, ResourceContents, SchemaNote, Secret, Server, ServerCapabilities, ServerInfo, Session,
+    SetAside, Settings, Signal, Signalled, StartFailure, State, StderrMode, Tail, Time, Timeouts, Tool,
+    ToolResult, Tree, Utf8, Version, WalkFault, Why, pump, validate_command,
 };

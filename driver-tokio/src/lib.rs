@@ -6,8 +6,9 @@
 //! use std::time::Duration;
 //!
 //! # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let docs_server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/docs-server");
-//! let server = Server::new("docs", docs_server).arg("/srv/docs");
+//! let server = Server::new("docs", "docs-server").arg("/srv/docs");
+//! # let mut server = server;
+//! # server.command = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/docs-server").to_owned();
 //! let client = Client::connect(server).await?;
 //! let call = client.call_tool("search", json!({ "query": "deadline" })).timeout(Duration::from_secs(5));
 //! match call.await {
@@ -35,6 +36,12 @@
 //! within a known bound. Dropping the last clone is the impolite one: SIGKILL to the process group at once,
 //! and a wait of at most 200 ms until it is reaped. That needs no runtime, so it also works when the runtime
 //! is gone.
+//!
+//! A process that ends without running destructors does neither: [`std::process::exit`], a fatal signal, and a client that is
+//! in a `static` or was leaked. The system then closes the pipes. A server in order leaves at the end of its input; one that
+//! does not stays. Each server leads a process group of its own, so Ctrl-C in a terminal reaches the host and not the servers.
+//! A host therefore awaits `tokio::signal::ctrl_c`, and SIGTERM and SIGHUP by `tokio::signal::unix::signal`, beside its work,
+//! and then closes its clients or lets go of them.
 //!
 //! # Runtime
 //!
@@ -80,8 +87,10 @@ pub use request::RequestCall;
 /// The machine that this crate drives, for what is not named here.
 pub use sans_mcp;
 pub use sans_mcp::{
-    Call, Capabilities, Catalog, Cause, ClientInfo, Code, Conduct, ConfigError, Content, Counters, Delivery,
-    Descendants, Diagnostic, DiagnosticKind, End, Environment, Exit, Failure, FailureKind, IdMatching,
-    Limits, Payload, Refusal, RemoteError, Request, Secret, Server, ServerCapabilities, ServerInfo, Settings,
-    State, StderrMode, Tail, Timeouts, Tool, ToolResult, Tree, Utf8, Version,
+    ArgumentType, Call, Capabilities, Catalog, Cause, ClientInfo, Code, Conduct, ConfigError, Content,
+    Contents, Counters, DecodeError, Delivery, Descendants, Diagnostic, DiagnosticKind, End, Environment,
+    Exit, Failure, FailureKind, Full, HandshakeFault, Hint, IdMatching, InvalidResponse, Latency, Limits,
+    Payload, PeerFault, Reason, Refusal, RemoteError, Request, ResourceContents, SchemaNote, Secret, Server,
+    ServerCapabilities, ServerInfo, SetAside, Settings, StartFailure, State, StderrMode, Tail, Timeouts,
+    Tool, ToolResult, Tree, Utf8, Version, WalkFault,
 };

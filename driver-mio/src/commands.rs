@@ -21,7 +21,8 @@ impl<K, P> Connection<K, P> {
         self.session_mut().connect(now, key)
     }
 
-    /// Calls a tool; see [`Session::call`].
+    /// Calls a tool; see [`Session::call`]. It does not wait for the connection: until
+    /// [`connect`](Connection::connect) has completed it is refused.
     ///
     /// # Errors
     ///

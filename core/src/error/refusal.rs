@@ -29,11 +29,14 @@ impl<V: fmt::Debug> std::error::Error for Refused<V> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The session is not connected yet.
+    /// Nothing has connected the session yet.
     #[error("not connected: connect first")]
     NotReady,
+    /// The session is being connected.
+    #[error("still connecting: wait for `connect` to complete")]
+    Connecting,
     /// The session is closing or over; this is the name of why.
-    #[error("the session is closed: {0}; start a new one")]
+    #[error("the session is closed: {}; start a new one", why_closed(*.0))]
     Closed(Code),
     /// A bound is reached.
     #[error("busy: {0}; wait for an answer, or raise the limit")]
@@ -101,7 +104,7 @@ impl Refusal {
     /// The stable name.
     pub const fn code(&self) -> Code {
         match self {
-            Refusal::NotReady => Code::NOT_READY,
+            Refusal::NotReady | Refusal::Connecting => Code::NOT_READY,
             Refusal::Closed(cause) => *cause,
             Refusal::NotOpen => Code::CLOSED,
             Refusal::Busy(_) => Code::BUSY,
@@ -138,5 +141,24 @@ fn suggestion(names: &[String]) -> String {
         "; list the tools to see what there is".to_owned()
     } else {
         format!("; did you mean `{}`?", names.join("`, `"))
+    }
+}
+
+/// Why a session is closed, in words.
+fn why_closed(code: Code) -> &'static str {
+    match code {
+        Code::CLOSED => "the host closed it",
+        Code::PROCESS_EXIT => "the server exited, or closed its output",
+        Code::NOT_FOUND => "the server's program was not found",
+        Code::NOT_PERMITTED => "the server's program may not be executed",
+        Code::BAD_DIRECTORY => "the server's working directory cannot be used",
+        Code::START_FAILED => "the server could not be started",
+        Code::CONNECT_TIMEOUT => "the server did not answer `initialize` in time",
+        Code::HANDSHAKE_FAILED => "the handshake failed",
+        Code::VERSION => "the server speaks no version that is accepted",
+        Code::TOO_LARGE => "the server sent a line over the limit",
+        Code::PROTOCOL => "the server broke the protocol",
+        Code::UNHEALTHY => "the server did not answer the health check",
+        other => other.as_str(),
     }
 }

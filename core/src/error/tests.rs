@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use super::*;
 use crate::config::Server;
 use crate::output::{Output, Reply};
@@ -49,6 +51,7 @@ fn l16_an_exit_is_told_as_what_it_was() {
 fn l09_a_refusal_has_a_stable_name_and_is_the_source_of_its_error() {
     let named = [
         (Refusal::NotReady, Code::NOT_READY),
+        (Refusal::Connecting, Code::NOT_READY),
         (Refusal::Closed(Code::TIMEOUT), Code::TIMEOUT),
         (Refusal::NotOpen, Code::CLOSED),
         (Refusal::Busy(Full::SendQueue), Code::BUSY),
@@ -63,6 +66,33 @@ fn l09_a_refusal_has_a_stable_name_and_is_the_source_of_its_error() {
         let refused = Refused { value: 1, refusal: refusal.clone() };
         let source = std::error::Error::source(&refused).unwrap();
         assert_eq!(source.to_string(), refusal.to_string());
+    }
+}
+
+/// L06: the refusal after every end says in words why the session is over, not with the name of an error.
+#[test]
+fn l06_a_refusal_after_an_end_says_why_in_words() {
+    let starts = start_failures().map(|(failure, _)| Cause::Start { command: "docs".to_owned(), failure });
+    let second = Duration::from_secs(1);
+    let others = [
+        Cause::Closed,
+        Cause::ConnectCancelled,
+        Cause::ConnectTimeout(second),
+        Cause::Handshake(HandshakeFault::InputClosed),
+        Cause::Handshake(HandshakeFault::Version { offered: "x".to_owned(), accepted: Vec::new() }),
+        Cause::ExitedInHandshake(Exit::Code(3)),
+        Cause::OutputEnded,
+        Cause::Peer(PeerFault::Noise),
+        Cause::Peer(PeerFault::EndlessLine { limit: 9 }),
+        Cause::Unhealthy(second),
+    ];
+    for cause in starts.into_iter().chain(others) {
+        let told = Refusal::Closed(cause.code()).to_string();
+        assert!(told.starts_with("the session is closed: the "), "{cause:?}: {told}");
+        assert!(
+            told.ends_with("; start a new one") && !told.contains(cause.code().as_str()),
+            "{cause:?}: {told}"
+        );
     }
 }
 

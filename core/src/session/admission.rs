@@ -30,7 +30,8 @@ impl<T> Machine<T> {
     /// Why new calls are refused, if they are.
     pub(super) fn refusal(&self) -> Option<Refusal> {
         match self.phase {
-            Phase::New | Phase::Spawning | Phase::Initializing => Some(Refusal::NotReady),
+            Phase::New => Some(Refusal::NotReady),
+            Phase::Spawning | Phase::Initializing => Some(Refusal::Connecting),
             Phase::Ready if self.link.is_closed() => Some(Refusal::StdinClosed),
             Phase::Ready => None,
             _ => Some(Refusal::Closed(self.closing_code())),

@@ -131,8 +131,8 @@ fn l23_the_client_says_its_product_name_and_version_and_nothing_else() {
 fn l23_nothing_is_asked_before_initialized_and_it_follows_once() {
     let mut runner = Runner::new(server(|_| {}), Scripted::default(), LinkOptions::rough(3));
     runner.connect();
-    assert_eq!(runner.call(call("{}")), Err(Refusal::NotReady));
-    assert_eq!(runner.ping(None), Err(Refusal::NotReady));
+    assert_eq!(runner.call(call("{}")), Err(Refusal::Connecting));
+    assert_eq!(runner.ping(None), Err(Refusal::Connecting));
     runner.run_until(|runner| runner.session().state() == State::Ready);
     runner.run_for(ms(100));
     let methods: Vec<String> = runner

@@ -87,8 +87,10 @@ pub(super) enum BadLine {
     TooLong,
     #[error("not UTF-8 at byte {column}")]
     Utf8 { column: usize },
-    #[error("not JSON at byte {column}: {problem}")]
-    Json { column: usize, problem: String },
+    #[error("not JSON at byte {column}: check its quotes, commas and brackets")]
+    Json { column: usize },
+    #[error("not JSON: the line ends at byte {column}, before the command does")]
+    CutOff { column: usize },
     #[error("a command is a JSON object, such as {{\"op\":\"ping\"}}")]
     NotAnObject,
     #[error("a command needs a member `op`, such as {{\"op\":\"ping\"}}")]
@@ -263,9 +265,8 @@ fn json_fault(error: &serde_json::Error) -> BadLine {
     if error.is_data() {
         return BadLine::NotAnObject;
     }
-    let text = error.to_string();
-    let problem = text.rfind(" at line ").and_then(|at| text.get(..at)).unwrap_or(&text);
-    BadLine::Json { column: error.column(), problem: escaped(problem, 256) }
+    let column = error.column();
+    if error.is_eof() { BadLine::CutOff { column } } else { BadLine::Json { column } }
 }
 
 #[cfg(test)]
@@ -278,8 +279,8 @@ mod tests {
 
     #[test]
     fn a_bad_line_is_told_with_what_and_where() {
-        assert_eq!(fault(r#"{"op":"call","#), "not JSON at byte 13: EOF while parsing a value");
-        assert_eq!(fault(r#"{"op":"ping"} x"#), "not JSON at byte 15: trailing characters");
+        assert_eq!(fault(r#"{"op":"call","#), "not JSON: the line ends at byte 13, before the command does");
+        assert_eq!(fault(r#"{"op":"ping"} x"#), "not JSON at byte 15: check its quotes, commas and brackets");
         assert_eq!(fault("[1]"), r#"a command is a JSON object, such as {"op":"ping"}"#);
         assert_eq!(fault("{}"), r#"a command needs a member `op`, such as {"op":"ping"}"#);
         assert_eq!(fault(r#"{"op":7}"#), "`op` must be a string");

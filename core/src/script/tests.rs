@@ -264,7 +264,7 @@ fn bad_lines_are_events_and_not_the_end() {
     let told: Vec<_> =
         events[1..].iter().map(|event| (event["line"].clone(), event["message"].clone())).collect();
     assert_eq!(told.len(), 4, "{told:?}");
-    assert_eq!(told[0], (json!(1), json!("not JSON at byte 2: expected ident")));
+    assert_eq!(told[0], (json!(1), json!("not JSON at byte 2: check its quotes, commas and brackets")));
     assert_eq!(told[1], (json!(4), json!("an operation `a` is open: choose another id, or wait for it")));
     assert_eq!(told[2], (json!(5), json!("there was no operation `x`: write the id that it was given")));
     assert_eq!(told[3].0, json!(6));

@@ -34,7 +34,8 @@ impl End {
 impl std::fmt::Display for End {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "server `{}`: {}", self.server, self.cause)?;
-        if let Some(exit) = self.exit {
+        let is_told = matches!(&self.cause, Cause::Exited(told) | Cause::ExitedInHandshake(told) if Some(*told) == self.exit);
+        if let (Some(exit), false) = (self.exit, is_told) {
             write!(f, "; {exit}")?;
         }
         match self.tree {
@@ -59,7 +60,7 @@ pub enum Cause {
     #[error("connecting was cancelled")]
     ConnectCancelled,
     /// The process could not be started.
-    #[error("could not start `{command}`: {failure}")]
+    #[error("could not start `{command}`: {failure}{}", arguments(.command, .failure))]
     Start {
         /// The executable, as configured.
         command: String,
@@ -108,6 +109,15 @@ impl Cause {
             Cause::Peer(_) => Code::PROTOCOL,
             Cause::Unhealthy(_) => Code::UNHEALTHY,
         }
+    }
+}
+
+/// What a command that was not found and has a blank in it may be about.
+fn arguments(command: &str, failure: &StartFailure) -> &'static str {
+    if matches!(failure, StartFailure::NotFound { .. }) && command.contains(char::is_whitespace) {
+        "; it has a blank in it: arguments are given separately"
+    } else {
+        ""
     }
 }
 

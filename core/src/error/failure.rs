@@ -298,7 +298,7 @@ impl Failure {
             let _ = write!(text, "\n  process: {exit}");
         }
         if !about.stderr.is_empty() {
-            let _ = write!(text, "\n  stderr: {}", about.stderr);
+            let _ = write!(text, "\n  stderr: {}", about.stderr.to_string().trim_end());
         }
         text
     }

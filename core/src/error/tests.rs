@@ -1,9 +1,10 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
 use crate::config::Server;
 use crate::output::{Output, Reply};
-use crate::process::{Exit, StartFailure};
+use crate::process::{Exit, StartFailure, Tree};
 use crate::session::Session;
 use crate::time::Time;
 
@@ -67,6 +68,48 @@ fn l09_a_refusal_has_a_stable_name_and_is_the_source_of_its_error() {
         let source = std::error::Error::source(&refused).unwrap();
         assert_eq!(source.to_string(), refusal.to_string());
     }
+}
+
+/// L17: an end tells its exit once, whether it is the cause or not.
+#[test]
+fn l17_an_end_tells_its_exit_once() {
+    let told = |cause, exit| {
+        let end = End {
+            server: "docs".into(),
+            cause,
+            exit: Some(exit),
+            tree: Tree::Gone,
+            signal_refused: false,
+            stderr: Arc::default(),
+        };
+        end.to_string()
+    };
+    let exit = Exit::Code(3);
+    let left = "no process left";
+    assert_eq!(
+        told(Cause::Exited(exit), exit),
+        format!("server `docs`: server exited (exit code 3); {left}")
+    );
+    assert_eq!(
+        told(Cause::ExitedInHandshake(exit), exit),
+        format!("server `docs`: server exited before the handshake was over (exit code 3); {left}")
+    );
+    assert_eq!(told(Cause::Closed, exit), format!("server `docs`: closed by the host; exit code 3; {left}"));
+    assert_eq!(
+        told(Cause::Exited(Exit::Unknown), exit),
+        format!("server `docs`: server exited (unknown exit status); exit code 3; {left}")
+    );
+}
+
+/// L06: a command line that was given as a command is told apart from a program that is not there.
+#[test]
+fn l06_a_command_with_a_blank_that_is_not_found_says_that_arguments_go_separately() {
+    let told = |command: &str, failure| Cause::Start { command: command.to_owned(), failure }.to_string();
+    let missing = StartFailure::NotFound { searched_path: true };
+    let words = "arguments are given separately";
+    assert!(told("python3 srv.py", missing.clone()).ends_with(words));
+    assert!(!told("python3", missing).contains(words));
+    assert!(!told("python3 srv.py", StartFailure::NotPermitted).contains(words));
 }
 
 /// L06: the refusal after every end says in words why the session is over, not with the name of an error.

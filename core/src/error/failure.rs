@@ -139,7 +139,7 @@ pub enum WalkFault {
     NoList(usize),
 }
 
-/// Something seen on the wire that may explain a timeout.
+/// Something seen on the wire that may explain a timeout, or a server that left before the handshake.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Hint {
@@ -152,6 +152,13 @@ pub enum Hint {
     /// Lines that look like one message broken over several lines.
     #[error("{0} lines looked like multi-line JSON: a message must be on one line")]
     MultiLineJson(usize),
+    /// It left before the handshake; with the first line of its output, if it wrote one.
+    #[error("{}is it an MCP server on stdin and stdout, and do its arguments select that?", wrote(.0.as_deref()))]
+    NotAServer(Option<Box<str>>),
+}
+
+fn wrote(line: Option<&str>) -> String {
+    line.map_or_else(String::new, |line| format!("it wrote `{line}`, which is no message: "))
 }
 
 /// The longest name that is quoted, in bytes.

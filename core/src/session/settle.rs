@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::catalog::size_of;
 use super::{Given, Machine, Owner, Step, Waiting};
-use crate::error::{Circumstances, Delivery, Failure, FailureKind, Hint, Report, WalkFault};
+use crate::error::{
+    Cause, Circumstances, Delivery, Failure, FailureKind, HandshakeFault, Hint, Report, WalkFault,
+};
 use crate::link::Abandoned;
 use crate::output::ResultCheck;
 use crate::rpc::{Entry, SettledAs, Stage};
@@ -132,12 +134,18 @@ impl<T> Machine<T> {
         }
     }
 
-    /// What was seen on the wire that may explain a timeout.
+    /// What was seen on the wire that may explain it.
     fn hints(&mut self, id: u64, entry: &Taken<T>, kind: &FailureKind) -> Vec<Hint> {
-        if matches!(kind, FailureKind::Timeout(_)) {
-            self.diagnostics.hints(id, entry.timing.accepted)
-        } else {
-            Vec::new()
+        match kind {
+            FailureKind::Timeout(_) => self.diagnostics.hints(id, entry.timing.accepted),
+            FailureKind::Ended(
+                Cause::ExitedInHandshake(_) | Cause::Handshake(HandshakeFault::InputClosed),
+            ) => {
+                let line = self.noise.samples().first().cloned();
+                let says_why = line.is_none() && !self.circumstances().stderr.is_empty();
+                if says_why { Vec::new() } else { vec![Hint::NotAServer(line)] }
+            }
+            _ => Vec::new(),
         }
     }
 
@@ -166,7 +174,7 @@ impl<T> Machine<T> {
                 self.link.drop_requests();
                 break;
             };
-            let cause = self.cause.clone().unwrap_or(crate::error::Cause::Closed);
+            let cause = self.cause.clone().unwrap_or(Cause::Closed);
             if let Some(step) = self.fail(id, entry, FailureKind::Ended(cause), None) {
                 return Some(step);
             }
@@ -182,7 +190,7 @@ impl<T> Machine<T> {
             match entry.owner {
                 Owner::Health => {
                     self.fail(id, entry, kind, Some(Abandoned::TimedOut));
-                    self.fault(crate::error::Cause::Unhealthy(limit));
+                    self.fault(Cause::Unhealthy(limit));
                 }
                 Owner::Page => {
                     self.fail(id, entry, kind, Some(Abandoned::TimedOut));

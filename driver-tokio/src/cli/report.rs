@@ -80,11 +80,6 @@ fn question(failure: &Failure) -> Option<&'static str> {
         Cause::Start { command, failure: StartFailure::NotFound { .. } } if command.contains('=') => {
             Some("is it an argument of the tool? those go before `--`")
         }
-        Cause::ExitedInHandshake(_) | Cause::Handshake(HandshakeFault::InputClosed)
-            if failure.stderr().is_empty() =>
-        {
-            Some("is it an MCP server on stdin and stdout, and do its arguments select that?")
-        }
         _ => None,
     }
 }

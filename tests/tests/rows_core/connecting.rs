@@ -1,7 +1,7 @@
 //! Rows L05, L23, L31, L33: connecting, and what is known then.
 
-use sans_mcp::error::{Cause, HandshakeFault};
-use sans_mcp::{Output, Refusal, Request, Session, State, Time, Tree, Version};
+use sans_mcp::error::{Cause, HandshakeFault, Hint};
+use sans_mcp::{Exit, Output, Refusal, Request, Session, State, Time, Tree, Version};
 use sans_mcp_tests::link::LinkOptions;
 use sans_mcp_tests::runner::{Outcome, Runner};
 use sans_mcp_tests::scripted::{Scripted, initialize, list};
@@ -52,6 +52,35 @@ fn l05_a_new_incarnation_carries_nothing_over() {
     assert!(matches!(new.call(call("{}")), Err(Refusal::UnknownTool { .. })));
     assert!(matches!(old.call(call("{}")), Err(Refusal::Closed(_))));
     assert_eq!(old.session().state(), State::Closed);
+}
+
+/// W05, L06: a server that prints how it is used and leaves is quoted, and asked about unless its stderr says why.
+#[test]
+fn l06_a_server_that_leaves_before_the_handshake_is_quoted_and_asked_about() {
+    let hints = |line: &'static str, complaint: &'static str| {
+        let peer = Scripted::on(move |_, agenda| {
+            if !line.is_empty() {
+                agenda.say(line);
+            }
+            agenda.complain(complaint);
+            agenda.exit(ms(10), Exit::Code(2));
+            true
+        });
+        let mut runner = Runner::new(server(|_| {}), peer, LinkOptions::default());
+        let token = runner.connect();
+        let failure = runner.ended(token).failure().unwrap();
+        (failure.hints().to_vec(), failure.to_string())
+    };
+    let question = "is it an MCP server on stdin and stdout, and do its arguments select that?";
+    let quoted = vec![Hint::NotAServer(Some("usage: docs [--stdio]".into()))];
+    for complaint in ["", "warning\n"] {
+        let (hinted, text) = hints("usage: docs [--stdio]", complaint);
+        assert_eq!(hinted, quoted);
+        let told = format!("it wrote `usage: docs [--stdio]`, which is no message: {question}");
+        assert!(text.contains(&told), "{text}");
+    }
+    assert_eq!(hints("", "").0, [Hint::NotAServer(None)]);
+    assert_eq!(hints("", "no configuration\n").0, []);
 }
 
 /// Connects to a server that answers `initialize` so, and gives what that came to.

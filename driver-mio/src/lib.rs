@@ -96,6 +96,20 @@
 //! servers. A host therefore handles SIGINT, SIGTERM and SIGHUP: as events of its poll, upon which it closes its connections
 //! and goes on turning until they have ended, or drops them. `examples/script/signals.rs` shows how.
 //!
+//! # Without a process
+//!
+//! [`Connection::over`] takes [`Pipes`] of the host's own, so that what a host does with a server that answers late, halfway or
+//! never is tested without a process and without waiting. `examples/in_memory.rs` is one whole such server. What it must keep to:
+//!
+//! * [`exit`](Pipes::exit) gives `None` until the server is to have exited, and from then on always the same, also after
+//!   [`reap`](Pipes::reap), which comes once and gives that again.
+//! * [`read_stdout`](Pipes::read_stdout) gives what was written before the exit first, then [`Moved::Ended`];
+//!   [`Moved::Blocked`] after the exit means that a descendant holds the pipe open.
+//! * [`probe`](Pipes::probe) is asked after the exit and gives [`Tree::Gone`] unless something of the server is to be left.
+//!   What it leaves gets [`signal`](Pipes::signal)s, and is asked about again.
+//! * What happens inside one of its own methods, such as an exit in [`close_stdin`](Pipes::close_stdin), is seen at the next
+//!   look. Of all else it is told by [`pipes_mut`](Connection::pipes_mut), as of an event.
+//!
 //! # Errors
 //!
 //! Three kinds, never mixed. *Refused*: the command never took effect, and the key comes back. *Failed*: an accepted

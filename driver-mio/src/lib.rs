@@ -94,7 +94,7 @@
 //! is in a `static` or was leaked. The system then closes the pipes. A server in order leaves at the end of its input; one
 //! that does not stays. Each server leads a process group of its own, so Ctrl-C in a terminal reaches the host and not the
 //! servers. A host therefore handles SIGINT, SIGTERM and SIGHUP: as events of its poll, upon which it closes its connections
-//! and goes on turning until they have ended, or drops them. `examples/script/signals.rs` shows how.
+//! and goes on turning until they have ended, or drops them. `examples/script/signals.rs` in the repository shows how.
 //!
 //! # Without a process
 //!

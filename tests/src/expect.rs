@@ -45,7 +45,7 @@ pub struct Expectation {
 }
 
 /// Deadline of calls in all cases.
-pub const CALL: Duration = Duration::from_millis(500);
+pub const CALL: Duration = Duration::from_secs(2);
 
 /// Deadline of connecting in all cases.
 pub const CONNECT: Duration = Duration::from_secs(20);

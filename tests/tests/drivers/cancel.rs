@@ -32,9 +32,9 @@ fn c093_the_server_is_told_of_each_call_that_was_given_up_and_of_no_other() {
         let record = Scratch::new();
         let mut host = connected(kind, fixture(&["--record", record.path()]));
         let first = host.call(never());
-        host.turn(Duration::from_millis(50));
+        until(&mut host, "the first call", |_| record.read().contains("\"never\""));
         host.cancel(first);
-        let late = called(&mut host, never().timeout(Some(Duration::from_millis(20)))).unwrap_err();
+        let late = called(&mut host, never().timeout(Some(Duration::from_millis(500)))).unwrap_err();
         assert_eq!(late.code(), Code::TIMEOUT);
         let third = host.call(never());
         until(&mut host, "the third call", |_| record.read().matches("\"never\"").count() == 3);
@@ -113,7 +113,7 @@ fn c096_late_answers_to_calls_that_were_given_up_are_ignored() {
         let mut host = connected(kind, fixture(&[]));
         let pid = Pid::from_raw(host.process_id().unwrap().cast_signed()).unwrap();
         kill_process(pid, Signal::STOP).unwrap();
-        let timeout = Some(Duration::from_millis(50));
+        let timeout = Some(Duration::from_secs(1));
         let calls: Vec<_> = (0..2_000).map(|_| host.call(echo("late").timeout(timeout))).collect();
         let mut begun = 0;
         for ticket in calls {
@@ -121,7 +121,7 @@ fn c096_late_answers_to_calls_that_were_given_up_are_ignored() {
             assert_eq!(error.code(), Code::TIMEOUT);
             begun += u64::from(error.delivery() != Delivery::NotSent);
         }
-        assert!(begun > 100 && begun < 2_000, "{begun}: the pipe holds some and not all");
+        assert!(begun > 0 && begun < 2_000, "{begun}: the pipe holds some and not all");
         assert_eq!(host.counters().pending, 0);
         kill_process(pid, Signal::CONT).unwrap();
         assert_eq!(called(&mut host, echo("on time")).unwrap().text(), "on time");

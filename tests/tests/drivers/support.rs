@@ -17,6 +17,9 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 /// What a busy machine may add to a bound.
 pub(crate) const SLACK: Duration = Duration::from_millis(500);
 
+/// How long a process may outlive a client that was dropped: half a second, and what a busy machine may add.
+pub(crate) const GONE: Duration = Duration::from_secs(1);
+
 /// Runs a test on every kind of host that the driver has.
 pub(crate) fn everywhere(test: impl Fn(Kind)) {
     for kind in Kind::ALL {

@@ -192,7 +192,6 @@ impl Host {
     }
 
     fn pump(&mut self) {
-        self.respond();
         let Host { connection, open, outcomes, seen, asked, .. } = self;
         connection.pump(self.clock.now(), |output| match output {
             Output::Complete(done) => {
@@ -209,6 +208,8 @@ impl Host {
             Output::Closed(_) => seen.push(Seen::Closed),
             other => panic!("the driver carries this out: {other:?}"),
         });
+        // Only now, so that a request whose time is over is given up before it is answered.
+        self.respond();
     }
 
     /// Answers the server's requests that are due.

@@ -30,9 +30,10 @@ fn c093_a_dropped_future_and_an_aborted_task_are_cancelled_in_the_server() {
     on_both(async || {
         let record = Scratch::new();
         let client = Client::connect(fixture(&["--record", record.path()])).await.unwrap();
-        let dropped = client.call_tool("never", json!({}));
-        assert!(tokio::time::timeout(Duration::from_millis(50), dropped).await.is_err());
-        let late = client.call_tool("never", json!({})).timeout(Duration::from_millis(20)).await;
+        let dropped = client.call_tool("never", json!({})).start();
+        until("the first call", || record.read().contains("\"never\"")).await;
+        drop(dropped);
+        let late = client.call_tool("never", json!({})).timeout(Duration::from_millis(500)).await;
         assert_eq!(late.unwrap_err().code(), Code::TIMEOUT);
         let task = tokio::spawn(client.call_tool("never", json!({})));
         until("the third call", || record.read().matches("\"never\"").count() == 3).await;
@@ -153,11 +154,11 @@ fn c055_a_task_that_is_told_of_a_change_lists_the_tools_itself() {
             }
             0
         });
-        let pending = client.call_tool("echo", json!({ "value": "late", "delay": 2_000 })).start();
+        let pending = client.call_tool("never", json!({})).start();
         client.call_tool("change_tools", json!({})).await.unwrap();
         assert_eq!(listener.await.unwrap(), before + 1);
         assert_eq!(client.counters().pending, 1);
-        assert_eq!(pending.await.unwrap().text(), "late");
+        drop(pending);
         client.close().await;
     });
 }

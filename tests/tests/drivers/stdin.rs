@@ -8,14 +8,14 @@ use serde_json::json;
 
 use super::alone::{alone, path_of};
 use super::support::{
-    Mark, SLACK, assert_closes, call, called, close_bound, connected, echo, everywhere, fixture, mode,
-    scripted, shell,
+    GONE, Mark, SLACK, assert_closes, call, called, close_bound, connected, echo, everywhere, fixture, mode,
+    scripted, shell, until,
 };
 use crate::host::{Host, Kind};
 
 /// The server shakes hands, reads nothing more, and stays.
 #[test]
-fn c110_a_call_that_is_not_read_fails_on_time_and_the_close_keeps_its_bound() {
+fn l16_c110_a_call_that_is_not_read_fails_on_time_and_says_how_far_it_got() {
     const TIMEOUT: Duration = Duration::from_secs(1);
     everywhere(|kind| {
         let (server, mark) = Mark::on(scripted("exec sleep 60"));
@@ -60,6 +60,31 @@ fn c115_two_hundred_closed_inputs_are_typed_errors_and_the_host_survives() {
     });
     let Some(written) = written else { return };
     assert!(written.contains("all ended") && !written.contains("nhandled"), "{written}");
+}
+
+/// What is given up while nothing can be written is gone at once, and what is left goes with the client.
+#[test]
+fn l19_a_blocked_stdin_holds_up_neither_a_cancel_nor_a_drop() {
+    everywhere(|kind| {
+        let (server, mark) = Mark::on(mode("stop-reading"));
+        let mut host = connected(kind, server);
+        let first = host.call(echo("stop").timeout(None));
+        let big = echo(&"x".repeat(16 << 10)).timeout(None);
+        let mut calls: Vec<_> = (0..100).map(|_| host.call(big.clone())).collect();
+        until(&mut host, "the pipe is full", |host| host.counters().queued_bytes < 100 * (16 << 10));
+        let queued = host.counters().queued_bytes;
+        assert!(queued > 50 * (16 << 10), "{queued} bytes wait");
+        host.cancel(calls.pop().unwrap());
+        let counters = host.counters();
+        assert_eq!((counters.cancelled, counters.pending), (1, 100));
+        assert!(counters.queued_bytes + (16 << 10) <= queued, "{counters:?}");
+        calls.drain(50..).for_each(|ticket| host.cancel(ticket));
+        assert_eq!((host.counters().cancelled, host.counters().pending), (50, 51));
+        let began = Instant::now();
+        drop((first, calls));
+        let _lives_on = host.abandon();
+        mark.assert_gone(began, GONE);
+    });
 }
 
 fn meets_a_closed_input(kind: Kind, server: Server) {

@@ -2,11 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use sans_mcp::error::PeerFault;
+use sans_mcp::{Call, Cause, FailureKind, Limits};
 use serde_json::{Value, json};
 
 use super::outcome::{Answering, Seen};
 use super::support::{
-    assert_closes, assert_idle, call, called, connected, echo, everywhere, fixture, never, until,
+    Mark, assert_closes, assert_idle, call, called, connected, echo, everywhere, fixture, never, scripted,
+    until, with,
 };
 use crate::host::Host;
 
@@ -97,5 +100,56 @@ fn c055_who_is_told_of_a_change_may_call_back() {
         assert_eq!(host.counters().pending, 1, "the call is open all the time");
         host.cancel(pending);
         assert_closes(host);
+    });
+}
+
+/// A thousand bytes of id in each request, so that eight thousand of them are too much.
+#[test]
+fn l26_who_asks_and_does_not_read_the_replies_is_at_fault() {
+    let flood = r#"take; id=$(head -c 1000 /dev/zero | tr '\0' x); exec yes '{"jsonrpc":"2.0","id":"'$id'","method":"ping"}'"#;
+    everywhere(|kind| {
+        let (server, mark) = Mark::on(scripted(flood));
+        let mut host = connected(kind, server);
+        let error = called(&mut host, Call::without_arguments("t").timeout(None)).unwrap_err();
+        let fault = PeerFault::UnreadReplies { limit: Limits::REPLIES };
+        assert_eq!(*error.failure().kind(), FailureKind::Ended(Cause::Peer(fault)));
+        assert!(host.closed().gone());
+        mark.assert_none();
+        assert_idle(&host);
+    });
+}
+
+/// Ten megabytes come where one a second is allowed: the rest is dropped and counted, or the session ends, as was set.
+#[test]
+fn l27_a_flood_of_notifications_is_bounded_by_its_bytes() {
+    const EACH: usize = 100 << 10;
+    const ALLOWED: usize = 1 << 20;
+    let params = json!({ "level": "info", "data": "d".repeat(EACH) });
+    let flood = || {
+        let arguments = json!({ "method": "notifications/message", "params": params, "count": 100 });
+        call("notify", arguments).timeout(None)
+    };
+    everywhere(|kind| {
+        let server = |ends| {
+            with(fixture(&[]), |settings| {
+                settings.limits.notification_bytes_per_second = ALLOWED;
+                settings.limits.end_on_notification_flood = ends;
+            })
+        };
+        let mut host = connected(kind, server(false));
+        let began = Instant::now();
+        assert_eq!(called(&mut host, flood()).unwrap().text(), "100 sent");
+        let seconds = began.elapsed().as_secs() + 2;
+        let counters = host.counters();
+        assert_eq!(counters.notifications + counters.dropped_notifications, 100);
+        let most = (ALLOWED / EACH) as u64 * seconds;
+        assert!((1..=most).contains(&counters.notifications), "{} of {most}", counters.notifications);
+        assert_closes(host);
+
+        let mut host = connected(kind, server(true));
+        let error = called(&mut host, flood()).unwrap_err();
+        let cause = Cause::Peer(PeerFault::NotificationFlood);
+        assert_eq!(*error.failure().kind(), FailureKind::Ended(cause));
+        assert!(host.closed().gone());
     });
 }

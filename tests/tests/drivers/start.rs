@@ -62,7 +62,7 @@ fn c098_a_command_that_is_not_there_is_named_and_leaves_no_descriptor() {
 }
 
 #[test]
-fn l06_what_cannot_be_executed_is_told_apart() {
+fn l06_what_cannot_be_started_is_told_apart_with_what_to_do() {
     everywhere(|kind| {
         let folder = Scratch::folder();
         let file = |name: &str, mode, text: &str| {
@@ -76,15 +76,22 @@ fn l06_what_cannot_be_executed_is_told_apart() {
             std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
             path
         };
-        for (path, expected) in [
-            (file("plain", 0o600, "#!/bin/sh\n"), StartFailure::NotPermitted),
-            (file("odd", 0o700, "\u{7f}NOT-A-PROGRAM\n"), StartFailure::NotExecutable),
-            (file("orphan", 0o700, "#!/no/such/interpreter\n"), StartFailure::NotExecutable),
+        for (path, expected, advice) in [
+            (file("plain", 0o600, "#!/bin/sh\n"), StartFailure::NotPermitted, "check the file's mode"),
+            (file("odd", 0o700, "\u{7f}NOT-A-PROGRAM\n"), StartFailure::NotExecutable, "`#!` line"),
+            (file("orphan", 0o700, "#!/no/such/interpreter\n"), StartFailure::NotExecutable, "interpreter"),
+            ("no-such-runtime-xyz".into(), StartFailure::NotFound { searched_path: true }, "install it"),
+            ("/no/such/file".into(), StartFailure::NotFound { searched_path: false }, "check the path"),
         ] {
             let (failure, error) = start_failure(kind, Server::new("file", &path));
             assert_eq!(failure, expected, "{path}: {error}");
-            assert!(error.to_string().contains(&path), "{error}");
+            let text = error.to_string();
+            assert!(text.contains(&path) && text.contains(advice), "{text}");
         }
+        let lost = Server::new("lost", "/bin/cat").working_directory("/no/such/directory");
+        let (failure, error) = start_failure(kind, lost);
+        assert_eq!(failure, StartFailure::BadWorkingDirectory);
+        assert!(error.to_string().contains("check its path"), "{error}");
     });
 }
 

@@ -27,7 +27,7 @@ fn l01_connect_list_call_close() {
 }
 
 #[test]
-fn l33_a_list_of_many_pages_is_walked_when_connecting() {
+fn l24_l33_a_list_of_many_pages_is_walked_when_connecting() {
     everywhere(|kind| {
         let whole = connected(kind, fixture(&[]));
         let paged = connected(kind, fixture(&["--page", "2"]));
@@ -35,6 +35,21 @@ fn l33_a_list_of_many_pages_is_walked_when_connecting() {
         assert_eq!(paged.tools().len(), whole.tools().len());
         assert_closes(whole);
         assert_closes(paged);
+    });
+}
+
+#[test]
+fn l24_a_bad_tool_does_not_cost_the_good_ones() {
+    let good = r#"{"tools":["#;
+    let bad = r#"{"tools":[42,{"name":"no schema"},{"name":""},"#;
+    everywhere(|kind| {
+        let mut server = scripted(r#"take; answer '{"content":[{"type":"text","text":"ok"}]}'; take"#);
+        server.args[1] = server.args[1].replace(good, bad);
+        let mut host = connected(kind, server);
+        let tools = host.tools();
+        assert_eq!((tools.len(), tools.set_aside_count()), (1, 3));
+        assert_eq!(called(&mut host, Call::without_arguments("t")).unwrap().text(), "ok");
+        assert_closes(host);
     });
 }
 
@@ -146,9 +161,11 @@ fn c089_progress_extends_a_call_that_asked_for_it_and_no_other() {
 }
 
 #[test]
-fn l23_what_was_not_agreed_on_and_l21_what_is_too_large_is_refused_and_leaves_no_trace() {
+fn l09_l21_l23_what_is_refused_takes_no_id_no_timer_and_no_byte() {
     everywhere(|kind| {
-        let mut host = connected(kind, with(fixture(&[]), |settings| settings.limits.parameters = 64 << 10));
+        let record = Scratch::new();
+        let server = fixture(&["--record", record.path()]);
+        let mut host = connected(kind, with(server, |settings| settings.limits.parameters = 64 << 10));
         for (ticket, code) in [
             (host.request("resources/list"), Code::UNSUPPORTED),
             (host.request("initialize"), Code::RESERVED),
@@ -159,9 +176,14 @@ fn l23_what_was_not_agreed_on_and_l21_what_is_too_large_is_refused_and_leaves_no
         ] {
             let refused = host.wait(ticket).unwrap_err();
             assert_eq!((refused.code(), refused.delivery()), (code, Delivery::NotSent), "{refused}");
+            assert_idle(&host);
         }
-        let stats = called(&mut host, call_stats()).unwrap().text();
-        assert!(stats.contains("\"calls\":1,"), "{stats}");
+        let before = record.read();
+        called(&mut host, call_stats()).unwrap();
+        let (messages, read) = (record.messages(), record.read());
+        assert_eq!(read.strip_prefix(&before).map(|new| new.lines().count()), Some(1), "{read}");
+        let ids: Vec<_> = messages.iter().filter_map(|message| message["id"].as_u64()).collect();
+        assert!(ids.windows(2).all(|pair| pair[1] == pair[0] + 1), "{ids:?}");
         assert_closes(host);
     });
 }

@@ -15,4 +15,5 @@ mod processes;
 mod start;
 mod stderr;
 mod stdin;
+mod telling;
 mod wire;

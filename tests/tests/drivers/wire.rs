@@ -6,9 +6,11 @@ use sans_mcp::{Call, Code, Delivery};
 use serde_json::{Value, json};
 
 use super::support::{
-    Scratch, assert_closes, assert_idle, call, called, connected, echo, everywhere, fixture, script, shell,
-    until,
+    Scratch, assert_closes, assert_idle, call, called, connected, echo, everywhere, fixture, script,
+    scripted, shell, until,
 };
+
+const OK: &str = r#"{"content":[{"type":"text","text":"ok"}]}"#;
 
 #[test]
 fn w01_an_answer_split_in_the_middle_of_a_character() {
@@ -65,7 +67,7 @@ fn s02_half_a_line_and_an_exit_is_an_exit() {
 }
 
 #[test]
-fn c032_numbers_of_the_caller_keep_their_digits() {
+fn w07_c032_numbers_of_the_caller_keep_their_digits() {
     everywhere(|kind| {
         let record = Scratch::new();
         let mut host = connected(kind, fixture(&["--record", record.path()]));
@@ -76,6 +78,67 @@ fn c032_numbers_of_the_caller_keep_their_digits() {
             assert!(answer.text().contains(number), "{}", answer.text());
         }
         assert_closes(host);
+    });
+}
+
+#[test]
+fn w04_crlf_blank_lines_and_a_byte_order_mark_are_accepted() {
+    everywhere(|kind| {
+        let mut server = scripted(&format!("take; answer '{OK}'; take"));
+        let crlf = server.args[1].replace(r#""result":%s}\n'"#, r#""result":%s}\r\n\r\n\n'"#);
+        assert_ne!(crlf, server.args[1]);
+        server.args[1] = format!(r"printf '\357\273\277'; {crlf}");
+        let mut host = connected(kind, server);
+        assert_eq!(called(&mut host, Call::without_arguments("t")).unwrap().text(), "ok");
+        assert_eq!(host.counters().noise_lines, 0, "{:?}", host.noise_samples());
+        assert_closes(host);
+    });
+}
+
+#[test]
+fn w07_odd_text_loses_no_call_and_numbers_of_the_server_keep_their_digits() {
+    let deep = "[".repeat(5_000) + &"]".repeat(5_000);
+    for odd in [
+        r#""n":[123456789012345678901234567890,1e400,-0.0,1.000000000000000000001]"#,
+        r#""text":"\ud800 \u0000 \udc00\ud800""#,
+        r#""same":1,"same":2"#,
+        &format!(r#""deep":{deep}"#),
+    ] {
+        everywhere(|kind| {
+            let result = format!(r#"{{"content":[],{odd}}}"#);
+            let steps = format!("take; answer '{result}'; take; answer '{OK}'; take");
+            let mut host = connected(kind, scripted(&steps));
+            assert_eq!(called(&mut host, Call::without_arguments("t")).unwrap().raw(), result);
+            assert_eq!(called(&mut host, Call::without_arguments("t")).unwrap().text(), "ok");
+            assert_closes(host);
+        });
+    }
+}
+
+#[test]
+fn w08_a_batch_is_unpacked_where_the_revision_has_them_and_reported_elsewhere() {
+    // Both answers in one line, once both calls are there.
+    let steps = format!(
+        r#"take; first=$id; take
+        printf '[{{"jsonrpc":"2.0","id":%s,"result":{OK}}},{{"jsonrpc":"2.0","id":%s,"result":{OK}}}]\n' $first $id
+        take; answer '{OK}'; take"#
+    );
+    everywhere(|kind| {
+        for (version, unpacked) in [("2025-03-26", true), ("2025-06-18", false)] {
+            let mut server = scripted(&steps);
+            server.args[1] = server.args[1].replace("2025-06-18", version);
+            let mut host = connected(kind, server);
+            let calls = [(); 2].map(|()| host.call(Call::without_arguments("t").timeout(None)));
+            if unpacked {
+                calls.into_iter().for_each(|call| assert_eq!(host.wait(call).unwrap().text(), "ok"));
+            } else {
+                until(&mut host, "the batch", |host| host.counters().batches == 1);
+                assert_eq!(host.counters().pending, 2);
+            }
+            assert_eq!(called(&mut host, Call::without_arguments("t")).unwrap().text(), "ok");
+            assert_eq!(host.counters().batches, u64::from(!unpacked));
+            assert_closes(host);
+        }
     });
 }
 
@@ -99,7 +162,7 @@ fn c112_reading_never_waits_for_writing() {
 
 /// The server sends two hundred pings, and reads what comes in small pieces of two sizes that fit no line.
 #[test]
-fn c113_every_line_that_the_server_reads_is_one_whole_message() {
+fn w04_c113_every_line_that_the_server_reads_is_one_whole_message() {
     const PINGS: usize = 200;
     const CALLS: usize = 64;
     everywhere(|kind| {

@@ -79,8 +79,8 @@ fn outcomes(kind: Kind, server: Server, first: &str, second: &str) -> [Outcome; 
 }
 
 #[test]
-fn s02_every_mode_has_a_test_below() {
-    let source = include_str!("hostile.rs");
+fn s02_every_mode_has_a_test() {
+    let source = [include_str!("hostile.rs"), include_str!("../outside/drill.rs")].concat();
     for mode in sans_mcp_fixtures::mode_names() {
         assert!(source.contains(&format!("\"{mode}\"")), "no test mentions {mode}");
     }
@@ -180,26 +180,23 @@ fn l11_silence_is_a_timeout_and_a_late_answer_harms_nobody() {
 #[test]
 fn w02_a_line_without_an_end_ends_the_session_and_later_calls_have_its_name() {
     everywhere(|kind| {
-        // The second one leaves its first call unanswered, and no signal but the last ends it.
-        for (name, first) in [("flood-nonl", never()), ("drill", echo("first"))] {
-            let (server, mark) = Mark::on(mode(name));
-            let mut host = connected(kind, server);
-            let unanswered = host.call(first);
-            let endless = echo(GREETING).timeout(Some(Duration::from_secs(50)));
-            let error = called(&mut host, endless).unwrap_err();
-            let limit = Limits::DISCARD;
-            let ended = FailureKind::Ended(Cause::Peer(PeerFault::EndlessLine { limit }));
-            assert_eq!(*error.failure().kind(), ended, "{name}");
-            assert_eq!(*host.wait(unanswered).unwrap_err().failure().kind(), ended, "{name}");
-            let later = called(&mut host, echo("second")).unwrap_err();
-            assert_eq!((later.code().as_str(), later.delivery()), (TOO_LARGE, Delivery::NotSent));
-            assert_eq!(ping(&mut host).unwrap_err().code().as_str(), TOO_LARGE);
-            let end = host.closed();
-            assert!(end.gone() && end.cause.code().as_str() == TOO_LARGE, "{name}: {end}");
-            mark.assert_none();
-            let discarded = host.counters().discarded_bytes;
-            assert!(discarded >= limit as u64, "{name}: {discarded}");
-        }
+        let (server, mark) = Mark::on(mode("flood-nonl"));
+        let mut host = connected(kind, server);
+        let unanswered = host.call(never());
+        let endless = echo(GREETING).timeout(Some(Duration::from_secs(50)));
+        let error = called(&mut host, endless).unwrap_err();
+        let limit = Limits::DISCARD;
+        let ended = FailureKind::Ended(Cause::Peer(PeerFault::EndlessLine { limit }));
+        assert_eq!(*error.failure().kind(), ended);
+        assert_eq!(*host.wait(unanswered).unwrap_err().failure().kind(), ended);
+        let later = called(&mut host, echo("second")).unwrap_err();
+        assert_eq!((later.code().as_str(), later.delivery()), (TOO_LARGE, Delivery::NotSent));
+        assert_eq!(ping(&mut host).unwrap_err().code().as_str(), TOO_LARGE);
+        let end = host.closed();
+        assert!(end.gone() && end.cause.code().as_str() == TOO_LARGE, "{end}");
+        mark.assert_none();
+        let discarded = host.counters().discarded_bytes;
+        assert!(discarded >= limit as u64, "{discarded}");
     });
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Resource, Signal, WaitOptions, getrlimit, kill_process, setrlimit, wait};
 
 use crate::host::Host;
-use crate::{drill, interleavings, leaving, life, signals};
+use crate::{drill, interleavings, leaving, life};
 
 /// More than any proof takes on a busy machine.
 const LIMIT: Duration = Duration::from_secs(180);
@@ -31,20 +31,17 @@ pub(crate) fn proof(name: impl Into<String>, run: fn()) -> Proof {
 
 /// What must hold on every driver.
 pub(crate) fn shared<H: Host>(prefix: &str) -> Vec<Proof> {
-    let proofs: [(&str, fn()); 10] = [
+    let proofs: [(&str, fn()); 7] = [
         ("l10_interleavings", interleavings::run::<H>),
         ("l17_drill", drill::run::<H>),
-        ("l18_cycles_of_close_leave_nothing", life::cycles_of_close::<H>),
-        ("l18_cycles_of_crash_leave_nothing", life::cycles_of_crash::<H>),
+        ("l18_c134_cycles_of_close_leave_nothing", life::cycles_of_close::<H>),
+        ("l18_c134_cycles_of_crash_leave_nothing", life::cycles_of_crash::<H>),
         ("l18_drops_leave_nothing", life::drops::<H>),
-        ("l17_sixteen_servers_have_nothing_of_each_other", life::sixteen_servers::<H>),
-        ("l18_a_host_that_returns_from_main_leaves_nothing", leaving::return_with_a_live_client::<H>),
+        ("l18_c130_a_host_that_returns_from_main_leaves_nothing", leaving::return_with_a_live_client::<H>),
         (
             "l18_a_host_that_drops_nothing_leaves_no_server_that_is_in_order",
             leaving::return_without_a_drop::<H>,
         ),
-        ("c115_sigpipe_does_not_end_the_host", signals::sigpipe::<H>),
-        ("c130_an_interrupt_at_the_terminal_does_not_reach_the_server", signals::interrupt::<H>),
     ];
     proofs.into_iter().map(|(name, run)| proof(format!("{prefix}{name}"), run)).collect()
 }

@@ -1,15 +1,12 @@
 //! Many clients after another: nothing of one is left for the next.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sans_mcp::{Call, Exit};
+use sans_mcp::Call;
 
 use crate::holdings::{Holdings, assert_gone};
-use crate::host::{CONNECT, Client, Host, assert_over, echo, mode};
+use crate::host::{Client, Host, assert_over, echo, mode};
 
 const CYCLES: u32 = 200;
 /// By now what is made once, for the first client, is there.
@@ -69,40 +66,6 @@ pub(crate) fn drops<H: Host>() {
         }
     }
     settled(&host, Some(&before));
-}
-
-/// All are started before the first is connected. Had one an end of another's pipes, that one would not leave.
-pub(crate) fn sixteen_servers<H: Host>() {
-    let mut host = H::new();
-    let clients = [(); 16].map(|()| {
-        let client = host.open(mode("plain"));
-        host.connect(client, CONNECT);
-        client
-    });
-    let mut servers = Vec::new();
-    for client in clients {
-        host.outcome(client, CONNECT).expect("connected");
-        servers.push(host.process_id(client).expect("it runs"));
-    }
-    let own: Vec<BTreeSet<PathBuf>> = servers.iter().map(|server| pipes(*server, |fd| fd < 3)).collect();
-    let all: BTreeSet<PathBuf> = own.iter().flatten().cloned().collect();
-    assert_eq!(all.len(), 3 * servers.len());
-    for (server, own) in servers.into_iter().zip(own) {
-        // Who started this process may have left it something that is none of ours.
-        let of_servers: BTreeSet<PathBuf> = pipes(server, |_| true).intersection(&all).cloned().collect();
-        assert_eq!(of_servers, own);
-    }
-    for client in clients {
-        assert_eq!(host.leave(client).exit, Some(Exit::Code(0)));
-    }
-}
-
-/// What the chosen descriptors of a process lead to.
-fn pipes(process: u32, chosen: impl Fn(u32) -> bool) -> BTreeSet<PathBuf> {
-    let open = fs::read_dir(format!("/proc/{process}/fd")).expect("own server").flatten();
-    let number = |entry: &fs::DirEntry| entry.file_name().to_str().and_then(|name| name.parse().ok());
-    let open = open.filter(|entry| chosen(number(entry).expect("a number")));
-    open.map(|entry| fs::read_link(entry.path()).expect("open")).collect()
 }
 
 /// Three servers at a time, in a process of so many threads.

@@ -10,7 +10,6 @@ mod leaving;
 mod life;
 mod memory;
 mod mio_host;
-mod signals;
 
 use std::process::ExitCode;
 

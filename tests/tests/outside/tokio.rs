@@ -9,7 +9,6 @@ mod interleavings;
 mod leaving;
 mod life;
 mod memory;
-mod signals;
 mod tokio_host;
 
 use std::process::ExitCode;

@@ -8,8 +8,12 @@ use sans_mcp::{Call, Code, Exit};
 use crate::holdings::{assert_gone, bytes_read, peak};
 use crate::host::{Host, assert_over, echo, mode};
 
+/// What the server writes on standard error before it reads anything.
+const FLOOD: u64 = 100 << 20;
 /// The line limit, and some for how it grows.
 const MEMORY: u64 = 32 << 20;
+/// How long it takes at most to read what is too much.
+const READING: Duration = Duration::from_secs(2);
 /// What a busy machine may add to a bound.
 const SLACK: Duration = Duration::from_millis(500);
 
@@ -34,6 +38,7 @@ pub(crate) fn run<H: Host>() {
     }
     let settled = start.elapsed();
     println!("settled after {} ms", settled.as_millis());
+    assert!(settled < READING + SLACK, "{settled:?}");
     assert_eq!(host.ask(client, echo("x"), 4), Err(Code::TOO_LARGE), "refused");
 
     let end = host.end(client);
@@ -43,9 +48,11 @@ pub(crate) fn run<H: Host>() {
     // The line, what came while it was told to leave, and little else.
     assert!(read <= 2 * (limits.discard as u64) + (1 << 20), "{read} bytes");
     assert!(gone - settled < timeouts.terminate + SLACK, "{gone:?}");
+    assert!(gone < timeouts.close_bound() + SLACK, "{gone:?}");
     assert_over(&end);
     assert_eq!((end.cause.code(), end.exit), (Code::TOO_LARGE, Some(Exit::Signal(9))));
     assert_gone(process, "the drill");
+    assert_eq!(host.counters(client).stderr_bytes, FLOOD, "flooded");
     assert!(end.stderr.is_truncated() && end.stderr.as_str().len() <= limits.stderr_tail, "truncated");
 
     let grew = peak() - idle;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sans_mcp::{Call, Code, End, Server, Tree};
+use sans_mcp::{Call, Code, Counters, End, Server, Tree};
 
 /// Some clients in one runtime or poll. Nothing here has a deadline of its own: who waits too long is ended from outside.
 pub(crate) trait Host {
@@ -24,6 +24,8 @@ pub(crate) trait Host {
     fn close(&mut self, client: Client);
 
     fn process_id(&self, client: Client) -> Option<u32>;
+
+    fn counters(&self, client: Client) -> Counters;
 
     /// Lets things happen for so long.
     fn turn(&mut self, time: Duration);

@@ -6,7 +6,7 @@ use std::mem;
 use std::time::{Duration, Instant};
 
 use mio::{Events, Poll, Token};
-use sans_mcp::{Call, Code, End, Handle, Output, Refused, Reply, Server, ToolResult};
+use sans_mcp::{Call, Code, Counters, End, Handle, Output, Refused, Reply, Server, ToolResult};
 use sans_mcp_mio::{Clock, Connection};
 
 use crate::host::{self, Host};
@@ -127,6 +127,10 @@ impl Host for Mio {
 
     fn process_id(&self, client: host::Client) -> Option<u32> {
         self.clients.get(&client)?.connection.process_id()
+    }
+
+    fn counters(&self, client: host::Client) -> Counters {
+        self.clients[&client].connection.session().counters()
     }
 
     fn turn(&mut self, time: Duration) {

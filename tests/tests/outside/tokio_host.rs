@@ -5,7 +5,7 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sans_mcp::{Call, Code, End, Server};
+use sans_mcp::{Call, Code, Counters, End, Server};
 use sans_mcp_tokio::Events;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{JoinError, JoinHandle};
@@ -105,6 +105,10 @@ impl<const THREADS: usize> Host for Tokio<THREADS> {
 
     fn process_id(&self, client: host::Client) -> Option<u32> {
         self.clients.get(&client)?.client.process_id()
+    }
+
+    fn counters(&self, client: host::Client) -> Counters {
+        self.clients[&client].client.counters()
     }
 
     fn turn(&mut self, time: Duration) {

@@ -93,6 +93,8 @@ fn alone(name: &str) -> Result<String, String> {
     let (mut reader, writer) = pipe().expect("a pipe");
     let mut command = Command::new(std::env::current_exe().expect("a test has a file"));
     command.args([ALONE, name]).stdout(writer.try_clone().expect("a descriptor")).stderr(writer);
+    // Has the allocator of glibc give back what is freed, so that what is held can be told from it.
+    command.env("MALLOC_TRIM_THRESHOLD_", "131072");
     let mut process = command.spawn().expect("own file");
     drop(command); // it holds the writing end
     let text = thread::spawn(move || {

@@ -51,6 +51,11 @@ pub(crate) fn peak() -> u64 {
     number("/proc/self/status", "VmHWM:") << 10
 }
 
+/// The memory that this process has now, in bytes.
+pub(crate) fn resident() -> u64 {
+    number("/proc/self/status", "VmRSS:") << 10
+}
+
 /// All bytes that this process ever read.
 pub(crate) fn bytes_read() -> u64 {
     number("/proc/self/io", "rchar:")

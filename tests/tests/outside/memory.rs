@@ -1,10 +1,12 @@
 //! What a server can make its host's memory grow by, at the default limits: the peak, as the system counts it, above that of
 //! a host that has had a client.
 
-use sans_mcp::{Code, Server};
+use std::time::Duration;
+
+use sans_mcp::{Call, Code, Server};
 
 use crate::harness::{Proof, proof};
-use crate::holdings::peak;
+use crate::holdings::{peak, resident};
 use crate::host::{CONNECT, Client, Host, assert_over, echo, mode};
 
 const MIB: u64 = 1 << 20;
@@ -14,6 +16,8 @@ pub(crate) fn proofs<H: Host>() -> Vec<Proof> {
         proof("w02_a_line_without_an_end", endless_line::<H>),
         proof("w02_a_line_without_an_end_where_more_of_it_is_thrown_away", endless_line_discarded::<H>),
         proof("w02_a_line_without_an_end_where_lines_may_be_long", endless_line_kept::<H>),
+        proof("s02_every_other_mode", every_other_mode::<H>),
+        proof("w03_memory_comes_back_after_a_big_message", big_message::<H>),
         proof("l22_a_flood_of_standard_error", standard_error::<H>),
         proof("l26_a_hundred_thousand_unread_pings", pings::<H>),
         proof("l27_a_million_notifications", notifications::<H>),
@@ -64,6 +68,51 @@ fn endless<H: Host>(server: Server, most: u64) {
     assert!(end.to_string().contains(&format!("{limit} bytes without an end of line; ")), "{end}");
     assert_over(&end);
     assert_grew_by(idle, most);
+}
+
+/// Modes that have a proof of their own, here or in the drill.
+const FLOODS: [&str; 6] =
+    ["flood-nonl", "drill", "stderr-flood", "srv-req-flood", "notif-flood", "stop-reading"];
+
+/// One after another in one process, each with six calls and a close, whatever becomes of them.
+fn every_other_mode<H: Host>() {
+    let (mut host, idle) = idle::<H>();
+    for name in sans_mcp_fixtures::mode_names().filter(|name| !FLOODS.contains(name)) {
+        let mut server = mode(name);
+        let timeouts = &mut server.settings.timeouts;
+        let step = Duration::from_millis(500);
+        (timeouts.connect, timeouts.call) = (Some(10 * step), Some(step));
+        (timeouts.end_of_input, timeouts.terminate) = (step, step);
+        if name == "init-never" {
+            timeouts.connect = Some(step);
+        }
+        let client = host.open(server);
+        host.connect(client, CONNECT);
+        assert_eq!(host.outcome(client, CONNECT).is_ok(), name != "init-never", "{name}");
+        for key in 1..=6 {
+            let _ = host.ask(client, echo("x"), key);
+        }
+        assert_over(&host.leave(client));
+        println!("{name}: {} KiB above", (peak() - idle) >> 10);
+    }
+    assert_grew_by(idle, 32 * MIB);
+}
+
+/// A result of nearly the line limit, in a session that lives on.
+fn big_message<H: Host>() {
+    let (mut host, _) = idle::<H>();
+    let client = host.connected(mode("plain"));
+    assert_eq!(host.ask(client, echo("x"), 1).as_deref(), Ok("x"));
+    let idle = resident();
+    for key in 2..=6 {
+        let big = Call::new("blob", r#"{"bytes":9000000}"#);
+        assert_eq!(host.ask(client, big, key).map(|text| text.len()), Ok(9_000_000));
+        assert_eq!(host.ask(client, echo("x"), 10 * key).as_deref(), Ok("x"));
+    }
+    let (left, peak) = (resident().saturating_sub(idle), peak() - idle);
+    println!("{} KiB above {} KiB are left of {} KiB", left >> 10, idle >> 10, peak >> 10);
+    assert!(left <= 2 * MIB && peak >= 9 * MIB);
+    assert_over(&host.leave(client));
 }
 
 fn standard_error<H: Host>() {

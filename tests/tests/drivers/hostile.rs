@@ -9,8 +9,8 @@ use serde_json::json;
 
 use super::outcome::Outcome;
 use super::support::{
-    GONE, Mark, SLACK, assert_idle, call, called, close_bound, connected, echo, everywhere, is_alive, mode,
-    never, ping, with,
+    GONE, Mark, SLACK, assert_idle, call, called, close_bound, connected, echo, everywhere, fixture,
+    is_alive, mode, never, ping, with,
 };
 use crate::host::{Host, Kind};
 
@@ -204,10 +204,10 @@ fn w02_a_line_without_an_end_ends_the_session_and_later_calls_have_its_name() {
 fn l19_floods_hold_up_nothing() {
     everywhere(|kind| {
         for name in ["srv-req-flood", "notif-flood", "stderr-flood"] {
-            let (server, mark) = Mark::on(mode(name));
+            let (server, mark) = Mark::on(fixture(&["--mode", name, "--lifetime", "300"]));
             let mut host = connected(kind, server);
             for value in [GREETING, "second"] {
-                let outcome = called(&mut host, echo(value).timeout(Some(Duration::from_secs(50))));
+                let outcome = called(&mut host, echo(value).timeout(None));
                 assert_eq!(told(&outcome, value), OK, "{name}");
             }
             let counters = host.counters();

@@ -12,7 +12,7 @@ use super::outcome::Outcome;
 use crate::host::{Host, Kind};
 
 /// How long a fact that must come may take on a busy machine.
-pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 
 /// What a busy machine may add to a bound.
 pub(crate) const SLACK: Duration = Duration::from_millis(500);

@@ -4,60 +4,15 @@ use std::fs::File;
 use std::mem;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use mio::{Events, Poll, Registry, Token};
 use rustix::io::{Errno, dup2};
-use sans_mcp_mio::{
-    Call, Cause, Code, Connection, Delivery, Exit, Output, Server, Settings, StartFailure, State, Time,
-};
+use sans_mcp_mio::{Call, Cause, Code, Connection, Exit, Output, StartFailure, State, Time};
 
 use crate::support::{
-    Host, LIMIT, Scratch, Seen, assert_gone, echo, eventually, first_token, fixture,
-    is_argument_of_a_process, is_running, scripted,
+    Host, LIMIT, Scratch, Seen, assert_gone, eventually, first_token, fixture, is_argument_of_a_process,
+    is_running, scripted,
 };
-
-/// Gives a server 100 ms for each step of leaving.
-fn hurried(server: Server) -> Server {
-    let mut settings = Settings::default();
-    settings.timeouts.end_of_input = Duration::from_millis(100);
-    settings.timeouts.terminate = Duration::from_millis(100);
-    server.settings(settings)
-}
-
-#[test]
-fn l15_an_exit_fails_what_is_open_with_code_and_stderr() {
-    let mut host = Host::connected(fixture(&["--stderr-text", "disk on fire"]));
-    let start = Instant::now();
-    host.call(0, Call::without_arguments("never"), 1);
-    host.call(0, Call::new("exit", r#"{"code":7}"#), 2);
-    for key in [1, 2] {
-        let failure = host.outcome(key).expect_err("the server is gone");
-        assert_eq!((failure.code(), failure.delivery()), (Code::PROCESS_EXIT, Delivery::Sent));
-        assert_eq!(failure.exit(), Some(Exit::Code(7)));
-        assert_eq!(failure.stderr().to_string().trim_end(), "disk on fire");
-    }
-    let end = host.end(0);
-    assert_eq!((&end.cause, end.gone()), (&Cause::Exited(Exit::Code(7)), true));
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
-}
-
-#[test]
-fn l15_answers_that_were_written_before_an_exit_arrive() {
-    let mut host = Host::connected(fixture(&["--mode", "exit3"]));
-    for key in 1..=4 {
-        host.call(0, Call::without_arguments("stats"), key);
-    }
-    for key in 11..=15 {
-        host.call(0, echo("x"), key); // the fifth ends the server
-    }
-    for key in 1..=4 {
-        assert!(host.outcome(key).expect("answered").contains("\"calls\":"));
-    }
-    for key in 11..=15 {
-        assert_eq!(host.outcome(key).expect_err("the server is gone").exit(), Some(Exit::Code(3)));
-    }
-}
 
 #[test]
 fn l15_what_was_written_before_an_exit_is_read_before_it_whatever_is_reported_first() {
@@ -94,48 +49,6 @@ fn l15_an_end_of_output_that_was_reported_with_the_last_answer_is_noticed() {
 }
 
 #[test]
-fn l18_an_exit_is_noticed_while_a_grandchild_holds_the_pipes_and_the_grandchild_is_killed() {
-    let pids = Scratch::new();
-    let mut host = Host::connected(fixture(&["--mode", "grandchild-exit", "--pids", pids.path()]));
-    let grandchild = pids.pids()[1];
-    assert!(is_running(grandchild));
-    let start = Instant::now();
-    host.call(0, echo("x"), 1);
-    assert_eq!(host.outcome(1).expect_err("the server is gone").exit(), Some(Exit::Code(0)));
-    assert!(host.end(0).gone());
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
-    assert_gone(grandchild);
-}
-
-#[test]
-fn l17_a_server_that_will_not_leave_is_killed_with_its_group() {
-    let pids = Scratch::new();
-    let stubborn = fixture(&["--mode", "stubborn", "--pids", pids.path()]);
-    let mut host = Host::connected(hurried(stubborn));
-    let start = Instant::now();
-    let end = host.close(0);
-    assert_eq!((end.exit, end.gone()), (Some(Exit::Signal(9)), true));
-    let elapsed = start.elapsed();
-    let bound = host.connections[0].session().server().settings.timeouts.close_bound();
-    assert!(elapsed >= Duration::from_millis(200) && elapsed < bound, "{elapsed:?}");
-    assert_gone(pids.pids()[0]);
-}
-
-#[test]
-fn l18_drop_leaves_no_process() {
-    for mode in ["plain", "stubborn", "grandchild-close"] {
-        let pids = Scratch::new();
-        let host = Host::connected(fixture(&["--mode", mode, "--pids", pids.path()]));
-        let pids = pids.pids();
-        assert!(pids.iter().all(|pid| is_running(*pid)), "{mode}");
-        let start = Instant::now();
-        drop(host);
-        assert!(start.elapsed() < Duration::from_secs(1), "{mode}: {:?}", start.elapsed());
-        pids.into_iter().for_each(assert_gone);
-    }
-}
-
-#[test]
 fn l18_a_connection_may_outlive_its_poll() {
     let mut host = Host::connected(fixture(&["--mode", "stubborn"]));
     let connection = host.connections.remove(0);
@@ -154,15 +67,6 @@ fn l18_a_drop_between_spawn_and_handshake_leaves_no_process() {
     let pid = host.connections[0].process_id().expect("it was started");
     assert_eq!(host.connections.remove(0).into_keys().collect::<Vec<_>>(), [1]);
     assert_gone(pid);
-}
-
-#[test]
-fn l06_a_server_that_cannot_be_started_is_told_apart() {
-    let mut host = Host::new([Server::new("docs", "no-such-server")]);
-    host.connections[0].connect(Time::ZERO, 1).expect("accepted");
-    assert_eq!(host.outcome(1).expect_err("not started").code(), Code::NOT_FOUND);
-    let end = host.end(0);
-    assert_eq!((end.exit, end.gone()), (None, true));
 }
 
 /// A clone of the poll's registry that cannot register anything: its descriptor is of another kind.

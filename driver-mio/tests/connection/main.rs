@@ -6,10 +6,6 @@ mod calls;
 #[cfg(test)]
 mod life;
 #[cfg(test)]
-mod peer;
-#[cfg(test)]
 mod sources;
-#[cfg(test)]
-mod stdin;
 #[cfg(test)]
 mod support;

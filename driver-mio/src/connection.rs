@@ -20,15 +20,17 @@ const BUDGET: usize = 256 << 10;
 /// Tells the sessions of this process apart in logs (row L29).
 static INSTANCES: AtomicU64 = AtomicU64::new(1);
 
-/// A server whose pipes and process are event sources of the host's [`mio::Poll`].
+/// A server whose pipes and process are event sources of the host's `mio::Poll`.
 ///
 /// `K` is the host's key of an operation: it goes in with a command and comes out with the one completion of that
 /// command. The host tells it of every event and, whenever [`timeout`](Connection::timeout) is over, has it
 /// [`pump`](Connection::pump)ed.
 ///
-/// Nothing here waits, reads a clock or, where the system can tell of an exit by a descriptor as Linux does, starts a
-/// thread. The slowest of what it does are the system calls that start a process, a millisecond or two. It holds five
-/// descriptors: its own handle of the poll, three pipes, and one for the exit.
+/// Nothing here waits or, where the system can tell of an exit by a descriptor as Linux does, starts a thread, and the only
+/// time of a session is the one that the host hands in. The slowest of what it does are the system calls that start a
+/// process, a millisecond or two, and at the end the look at all processes for those that left the group, some
+/// milliseconds, which by its own clock stops after 100 ms. It holds five descriptors: its own handle of the poll, three
+/// pipes, and one for the exit.
 ///
 /// Dropping it closes the server's input, kills its process group at once and waits for it to be gone, 200 ms at most
 /// (row L18). The polite way is [`close`](Connection::close).
@@ -139,7 +141,7 @@ impl<K, P: Pipes> Connection<K, P> {
         &mut self.pipes
     }
 
-    /// How long the poll may wait: `None` for ever, zero while work is left.
+    /// How long the poll may wait: `None` for ever, also once the session is over; zero while work is left.
     ///
     /// It is rounded up to whole milliseconds, which is what epoll takes; a wait that ended earlier would be in vain.
     pub fn timeout(&self, now: Time) -> Option<Duration> {
@@ -160,6 +162,9 @@ impl<K, P: Pipes> Connection<K, P> {
     /// [`Output::Notification`], [`Output::Stderr`], [`Output::Diagnostic`] and [`Output::State`], and as the last
     /// one, once, [`Output::Closed`], which [`session`](Connection::session) keeps. The rest is carried out here. Structured results are already checked against
     /// the tool's output schema (row L25).
+    ///
+    /// Of all times that were ever handed in the latest one counts. So one that lies in the future by mistake holds up
+    /// deadlines, and the bound of a close, until it is reached.
     ///
     /// Outputs lend from the connection, so commands that follow from them have to wait until this returns.
     ///

@@ -171,9 +171,11 @@ impl Pipes for Process {
         self.started.as_mut().map_or(Tree::Gone, |started| started.leader.fd.0.probe())
     }
 
-    /// One that cannot be reaped is kept, because dropping it waits.
+    /// A process of which something may be left is kept: dropping it would wait.
     fn release(&mut self) {
-        if self.started.as_mut().is_some_and(|started| started.leader.fd.0.reap().is_some()) {
+        let Some(started) = &mut self.started else { return };
+        (started.stdin, started.stdout, started.stderr) = (None, None, None);
+        if started.leader.fd.0.is_over() {
             self.started = None;
         }
     }

@@ -17,8 +17,8 @@ pub trait Pipes: sans_mcp::Pipes + fmt::Debug {
     /// Ready in vain costs a turn of the task, so it must not always be.
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()>;
 
-    /// The session ends by force, perhaps outside a runtime: kills what runs, and starts nothing any more. It may wait
-    /// for that, a fifth of a second at most.
+    /// The session ends by force, perhaps outside a runtime: kills what runs, and may wait for it to be gone, 200 ms at
+    /// most. Pipes that can still be asked to start something refuse from then on; that is for them to remember.
     fn abort(&mut self) {
         self.signal(Signal::Kill);
     }

@@ -216,8 +216,13 @@ impl sans_mcp::Pipes for Process {
         self.started.as_mut().map_or(Tree::Gone, |started| started.leader.get_mut().0.probe())
     }
 
+    /// A process of which something may be left is kept: dropping it would wait.
     fn release(&mut self) {
-        self.started = None;
+        let Some(started) = &mut self.started else { return };
+        (started.stdin, started.stdout, started.stderr) = (None, None, None);
+        if started.leader.get_ref().0.is_over() {
+            self.started = None;
+        }
     }
 }
 

@@ -304,11 +304,11 @@ impl Inner {
 
     fn abort(&mut self, clock: Clock, after: &mut Aftermath) {
         let mut now = clock.now();
+        let deadline = Instant::now() + Child::DROP_BOUND;
         self.session.close(now);
         self.pipes.abort();
         // A start that panicked was never told of; every other one was, and this changes nothing then.
         self.session.handle_spawn_failed(now, StartFailure::System { errno: 0 });
-        let deadline = Instant::now() + Child::DROP_BOUND;
         let latest = Time::from_micros(u64::MAX);
         // Nothing more is read, so no budget is needed.
         while !self.pump(now, usize::MAX, after).closed && now < latest {

@@ -3,12 +3,10 @@
 use std::{
     io,
     os::fd::BorrowedFd,
-    thread,
     time::{Duration, Instant},
 };
 
 use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
     io::{Errno, retry_on_intr},
     process::{
         Pid, Signal as Number, WaitId, WaitIdOptions, WaitIdStatus, kill_process, kill_process_group,
@@ -20,6 +18,8 @@ use sans_mcp::{Exit, Signal, Signalled, Tree};
 #[cfg(target_os = "linux")]
 use crate::escaped::{Cookie, Escaped, Left};
 use crate::watch::Watch;
+
+mod drop;
 
 /// A started server: the leader of a process group, which its own children are in unless they leave it.
 ///
@@ -181,31 +181,6 @@ impl Child {
         }
     }
 
-    /// Kills the whole group and waits until the leader has exited, for `most` at most. It needs no runtime.
-    ///
-    /// For who leaves at once and cannot come back; everything else waits for [`Child::pidfd`] in its poll.
-    ///
-    /// ```
-    /// use sans_mcp::{Exit, Server};
-    /// use sans_mcp_process::Child;
-    ///
-    /// let (mut child, _pipes) = sans_mcp_process::spawn(&Server::new("echo", "cat")).expect("cat is installed");
-    /// child.kill_and_wait(Child::DROP_BOUND);
-    /// assert_eq!(child.exit(), Some(Exit::Signal(9)));
-    /// ```
-    pub fn kill_and_wait(&mut self, most: Duration) {
-        let deadline = Instant::now() + most;
-        self.signal(Signal::Kill);
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let mut fds = [PollFd::from_borrowed_fd(self.watch.fd(), PollFlags::IN)];
-            let timeout = Timespec::try_from(left).unwrap_or_default();
-            if poll(&mut fds, Some(&timeout)) != Err(Errno::INTR) {
-                return;
-            }
-        }
-    }
-
     /// Takes the status of a leader that has exited; `None`, and nothing happens, while it runs.
     ///
     /// After it no signal is ever sent to the number again, so the group is killed before. Drivers call it for
@@ -355,31 +330,6 @@ impl Child {
     /// Whether a leader that is not reaped is in another group by now: a process may move within its session.
     fn leader_has_left_group(&self) -> bool {
         !self.reaped && group_of(self.leader).is_some_and(|group| group != self.leader.as_raw_pid())
-    }
-}
-
-impl Drop for Child {
-    fn drop(&mut self) {
-        let deadline = Instant::now() + Child::DROP_BOUND;
-        let has_group = !self.reaped;
-        if has_group {
-            // A leader that hangs leaves the other half to those that left its group.
-            self.kill_and_wait(Child::DROP_BOUND / 2);
-        }
-        loop {
-            self.reap();
-            // Members die by themselves, but those that we inherit stay as zombies unless they are reaped here.
-            let group = if has_group { self.probe_group() } else { Tree::Gone };
-            #[cfg(target_os = "linux")]
-            let escaped_are_over = matches!(self.end_escaped(deadline), Left::None | Left::Unknown);
-            #[cfg(target_os = "macos")]
-            let escaped_are_over = true;
-            let is_over = self.reaped && group == Tree::Gone && escaped_are_over;
-            if is_over || Instant::now() >= deadline {
-                return;
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
     }
 }
 

@@ -26,6 +26,7 @@ impl fmt::Display for Handle {
 /// Names one open request of the server. It is not `Clone`: [`Session::respond`](crate::Session::respond) takes it, so
 /// that a request is answered at most once.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub struct PeerHandle(pub(crate) u64);
 
 impl PeerHandle {

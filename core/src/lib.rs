@@ -81,6 +81,8 @@
 
 pub mod config;
 mod counters;
+#[cfg(feature = "explore")]
+mod digest;
 pub mod error;
 mod handle;
 mod link;

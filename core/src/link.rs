@@ -36,6 +36,7 @@ impl Abandoned {
 
 /// What waits in the queue.
 #[derive(Debug)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 enum Item {
     Request(u64),
     Notification(Box<[u8]>),
@@ -48,6 +49,7 @@ pub(crate) struct Outgoing {
 }
 
 #[derive(Debug)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub(crate) struct Link {
     queue: VecDeque<Item>,
     queued_bytes: usize,
@@ -253,6 +255,18 @@ fn push_cancel(out: &mut Vec<u8>, id: u64, why: Abandoned) {
     let params = format!(r#"{{"requestId":{id},"reason":"{}"}}"#, why.as_str());
     encode::push_notification(out, "notifications/cancelled", Some(&params));
 }
+
+#[cfg(feature = "explore")]
+crate::digest::digest_fields!(Link { queue, queued_bytes, dead, cancels, replies, commit, blocked, input } leaves out {});
+
+#[cfg(feature = "explore")]
+crate::digest::digest_debug!(Item: Item::Request(1), Item::Request(2));
+
+#[cfg(feature = "explore")]
+crate::digest::digest_debug!(Abandoned: Abandoned::TimedOut, Abandoned::Cancelled);
+
+#[cfg(feature = "explore")]
+crate::digest::digest_debug!(Input: Input::Open, Input::Closed);
 
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ use crate::time::Time;
 ///
 /// The windows are fixed: one begins with the first message that comes when none is open, and lasts one second. So
 /// any second sees at most twice the bounds, and the same times always give the same answers.
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub(crate) struct Window {
     per_second: u32,
     bytes_per_second: usize,
@@ -44,6 +45,7 @@ impl Window {
 /// Says which occurrences of something deserve a diagnostic: the first 32, and then each whose number is a power of two.
 /// So 20,000 occurrences give 41 (row W05).
 #[derive(Default)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub(crate) struct Sparse {
     count: u64,
 }
@@ -57,6 +59,36 @@ impl Sparse {
         (self.count <= Sparse::FIRST || self.count.is_power_of_two()).then_some(self.count)
     }
 }
+
+/// A window that is over is as good as none.
+#[cfg(feature = "explore")]
+impl crate::digest::Digest for Window {
+    fn digest(&self, into: &mut crate::digest::Canonical) {
+        let Window { per_second: _, bytes_per_second: _, start, count, bytes } = self;
+        let is_open = *count > 0 && into.now().since(*start) < Window::LENGTH;
+        into.field("Window.count");
+        into.number(if is_open { u64::from(*count) } else { 0 });
+        if is_open {
+            into.field("Window.start");
+            into.time(*start);
+            into.field("Window.bytes");
+            into.number(*bytes as u64);
+        }
+    }
+
+    #[cfg(test)]
+    fn alter(&mut self, place: &mut crate::digest::Place) {
+        if self.count == 0 {
+            return;
+        }
+        place.field("Window.count", &mut self.count);
+        place.field("Window.start", &mut self.start);
+        place.field("Window.bytes", &mut self.bytes);
+    }
+}
+
+#[cfg(feature = "explore")]
+crate::digest::digest_fields!(Sparse { count } leaves out {});
 
 #[cfg(test)]
 mod tests {

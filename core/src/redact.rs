@@ -88,6 +88,7 @@ impl Redactor {
 ///
 /// It holds back only the end of the input that can still become a secret, at most one byte less than the longest
 /// one. The output does not depend on how the input was cut.
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub(crate) struct Stream {
     needles: Arc<[Needle]>,
     /// For each needle, how much of its beginning the input ends with.
@@ -191,6 +192,12 @@ fn write(bytes: &[u8], runs: &VecDeque<Range<usize>>, inside: bool, out: &mut Ve
     }
     out.extend_from_slice(bytes.get(at..).unwrap_or_default());
 }
+
+#[cfg(feature = "explore")]
+crate::digest::digest_fields!(Stream { matched, held, runs, inside } leaves out { needles, found });
+
+#[cfg(feature = "explore")]
+crate::digest::digest_debug!(Range<usize>: 0..1, 1..2);
 
 #[cfg(test)]
 mod tests;

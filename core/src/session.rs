@@ -5,6 +5,8 @@ mod answers;
 mod catalog;
 mod commands;
 mod diagnose;
+#[cfg(feature = "explore")]
+mod digest;
 mod handshake;
 mod health;
 mod inputs;
@@ -74,6 +76,7 @@ const LAST_ID: u64 = (1 << 53) - (1 << 25) - 1;
 /// assert!(bytes.starts_with(br#"{"jsonrpc":"2.0","id":"#));
 /// # Ok::<(), sans_mcp::ConfigError>(())
 /// ```
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub struct Session<T> {
     lines: LineBuffer,
     cursor: Cursor,
@@ -100,6 +103,7 @@ enum Cursor {
 }
 
 /// Everything but the bytes that are being read.
+#[cfg_attr(feature = "explore", derive(Clone))]
 struct Machine<T> {
     server: Server,
     name: Arc<str>,
@@ -156,6 +160,7 @@ struct Machine<T> {
 
 /// Who a pending entry belongs to.
 #[derive(Debug)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 enum Owner<T> {
     Caller(Caller<T>),
     Initialize,
@@ -164,6 +169,7 @@ enum Owner<T> {
 }
 
 #[derive(Debug)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 struct Caller<T> {
     token: T,
     tool: Option<Arc<Tool>>,
@@ -179,6 +185,7 @@ impl<T> Caller<T> {
 
 /// What an entry without a request of its own waits for.
 #[derive(Debug)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 enum Waiting {
     Connected,
     Listed,
@@ -190,6 +197,7 @@ enum Waiting {
 
 /// An output before its bytes are lent.
 #[derive(Debug)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 enum Step<T> {
     Complete { handle: u64, token: T, outcome: Result<Given, Failure>, elapsed: Duration },
     Request { handle: u64, method: &'static str, params: Option<Range<usize>> },
@@ -210,6 +218,7 @@ enum Step<T> {
 }
 
 #[derive(Debug)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 enum Given {
     Connected,
     Listed,

@@ -179,6 +179,7 @@ pub(crate) struct Circumstances {
 }
 
 #[derive(Debug)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub(crate) struct Report {
     pub(crate) kind: FailureKind,
     pub(crate) delivery: Delivery,
@@ -195,6 +196,7 @@ pub(crate) struct Report {
 ///
 /// Parameters and results are never part of it.
 #[derive(Debug)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub struct Failure(Box<Report>);
 
 impl Failure {
@@ -335,3 +337,32 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+#[cfg(feature = "explore")]
+crate::digest::digest_debug!(WalkFault: WalkFault::NoList(1), WalkFault::NoList(2));
+
+#[cfg(feature = "explore")]
+impl crate::digest::Digest for Failure {
+    fn digest(&self, into: &mut crate::digest::Canonical) {
+        self.0.digest(into);
+    }
+
+    #[cfg(test)]
+    fn alter(&mut self, place: &mut crate::digest::Place) {
+        self.0.alter(place);
+    }
+}
+
+#[cfg(feature = "explore")]
+impl crate::digest::Digest for Report {
+    fn digest(&self, into: &mut crate::digest::Canonical) {
+        let Report { kind, delivery, method, tool, id, elapsed, hints, circumstances } = self;
+        into.debug(&(kind, delivery, method, id, elapsed, hints, circumstances));
+        tool.digest(into);
+    }
+
+    #[cfg(test)]
+    fn alter(&mut self, place: &mut crate::digest::Place) {
+        self.id.alter(place);
+    }
+}

@@ -20,3 +20,8 @@ pub struct RemoteError {
     /// Whether the message was cut or the data left out for its size.
     pub truncated: bool,
 }
+
+#[cfg(feature = "explore")]
+crate::digest::digest_debug!(RemoteError:
+    RemoteError { code: 1, message: String::new(), data: None, truncated: false },
+    RemoteError { code: 2, message: String::new(), data: None, truncated: false });

@@ -8,6 +8,7 @@ use crate::error::Delivery;
 ///
 /// Requests are encoded in the order of their ids, which only grow. So one number tells which of them left whole.
 #[derive(Debug, Default)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub(crate) struct Commit {
     bytes: Vec<u8>,
     written: usize,
@@ -17,6 +18,7 @@ pub(crate) struct Commit {
 }
 
 #[derive(Debug)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 struct Frame {
     request: Option<u64>,
     start: usize,
@@ -95,5 +97,37 @@ impl Commit {
         self.frames.retain(|frame| frame.start < written);
         self.bytes.truncate(written);
         self.bytes.shrink_to_fit();
+    }
+}
+
+/// What is written already is forgotten, but for which requests it belonged to.
+#[cfg(feature = "explore")]
+impl crate::digest::Digest for Commit {
+    fn digest(&self, into: &mut crate::digest::Canonical) {
+        let Commit { bytes: _, written, frames, sent_through } = self;
+        into.field("Commit.bytes");
+        into.text(self.rest());
+        into.field("Commit.frames");
+        into.number(frames.len() as u64);
+        for Frame { request, start, end } in frames {
+            request.digest(into);
+            into.number(start.wrapping_sub(*written) as u64);
+            into.number(end.wrapping_sub(*written) as u64);
+        }
+        into.field("Commit.sent_through");
+        into.number(*sent_through);
+    }
+
+    #[cfg(test)]
+    fn alter(&mut self, place: &mut crate::digest::Place) {
+        if !self.rest().is_empty() {
+            self.bytes.last_mut().into_iter().for_each(|byte| place.field("Commit.bytes", byte));
+        }
+        for Frame { request, start, end } in &mut self.frames {
+            place.field("Commit.frames", request);
+            place.field("Commit.frames", start);
+            place.field("Commit.frames", end);
+        }
+        place.field("Commit.sent_through", &mut self.sent_through);
     }
 }

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use crate::wire::encode;
 
 #[derive(Debug)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub(crate) enum QueuedReply {
     /// The answer to a ping is kept as its id, since those come by the hundred thousand.
     Pong(Box<str>),
@@ -31,6 +32,7 @@ impl QueuedReply {
 }
 
 #[derive(Debug)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub(crate) struct Replies {
     queue: VecDeque<QueuedReply>,
     bytes: usize,
@@ -72,3 +74,9 @@ impl Replies {
         self.bytes = 0;
     }
 }
+
+#[cfg(feature = "explore")]
+crate::digest::digest_fields!(Replies { queue, bytes } leaves out { limit });
+
+#[cfg(feature = "explore")]
+crate::digest::digest_debug!(QueuedReply: QueuedReply::Pong("1".into()), QueuedReply::Pong("2".into()));

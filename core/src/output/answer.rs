@@ -34,6 +34,7 @@ pub(crate) enum Lent<'a> {
 
 /// What is needed to check a result once nothing is locked any more.
 #[derive(Debug)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub(crate) struct ResultCheck {
     pub(crate) tool: Arc<Tool>,
     pub(crate) report: Report,
@@ -127,3 +128,6 @@ impl fmt::Debug for Payload {
         f.debug_struct("Payload").field("bytes", &self.range.len()).finish_non_exhaustive()
     }
 }
+
+#[cfg(feature = "explore")]
+crate::digest::digest_fields!(ResultCheck { tool, report } leaves out {});

@@ -10,6 +10,7 @@ use crate::time::Time;
 ///
 /// `O` says who owns an entry, `W` is what an entry that is not a request waits for.
 #[derive(Debug)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub(crate) struct Pending<O, W> {
     entries: BTreeMap<u64, Entry<O, W>>,
     deadlines: BTreeSet<(Time, u64)>,
@@ -18,6 +19,7 @@ pub(crate) struct Pending<O, W> {
 }
 
 #[derive(Debug)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub(crate) struct Entry<O, W> {
     pub(crate) owner: O,
     /// The number the caller knows it by.
@@ -29,6 +31,7 @@ pub(crate) struct Entry<O, W> {
 
 /// Where an entry is on its way.
 #[derive(Debug)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub(crate) enum Stage<W> {
     /// No request of its own yet.
     Waiting(W),
@@ -179,6 +182,45 @@ impl<O, W> Pending<O, W> {
 
     pub(crate) fn into_entries(self) -> impl Iterator<Item = Entry<O, W>> {
         self.entries.into_values()
+    }
+}
+
+#[cfg(feature = "explore")]
+crate::digest::digest_fields!(<O, W> Pending { entries, deadlines, waiting } leaves out {});
+
+#[cfg(feature = "explore")]
+crate::digest::digest_fields!(<O, W> Entry { owner, handle, method, timing, stage } leaves out {});
+
+#[cfg(feature = "explore")]
+crate::digest::digest_fields!(Timing { accepted, deadline, extension, maximum } leaves out {});
+
+#[cfg(feature = "explore")]
+impl<W: crate::digest::Digest> crate::digest::Digest for Stage<W> {
+    fn digest(&self, into: &mut crate::digest::Canonical) {
+        match self {
+            Stage::Waiting(waiting) => {
+                into.number(0);
+                waiting.digest(into);
+            }
+            Stage::Queued(params) => {
+                into.number(1);
+                params.digest(into);
+            }
+            Stage::Encoded => into.number(2),
+        }
+    }
+
+    #[cfg(test)]
+    fn alter(&mut self, place: &mut crate::digest::Place) {
+        match self {
+            Stage::Waiting(waiting) => waiting.alter(place),
+            Stage::Queued(params) => params.alter(place),
+            Stage::Encoded => {}
+        }
+        if place.is_here() {
+            let encoded = matches!(self, Stage::Encoded);
+            *self = if encoded { Stage::Queued(None) } else { Stage::Encoded };
+        }
     }
 }
 

@@ -26,6 +26,7 @@ pub(crate) enum Arrival {
 
 /// The fate of the newest [`Limits::SETTLED_IDS`] ids, one byte each.
 #[derive(Debug)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub(crate) struct Settled {
     newest: VecDeque<SettledAs>,
     /// The id after the newest one.
@@ -70,6 +71,12 @@ impl Settled {
         }
     }
 }
+
+#[cfg(feature = "explore")]
+crate::digest::digest_fields!(Settled { newest, next } leaves out {});
+
+#[cfg(feature = "explore")]
+crate::digest::digest_debug!(SettledAs: SettledAs::Open, SettledAs::Answered);
 
 #[cfg(test)]
 mod tests {

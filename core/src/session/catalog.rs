@@ -15,6 +15,7 @@ use crate::tool::{Call, Catalog, Draft};
 
 /// The catalog, and the walk that makes the next one.
 #[derive(Debug, Default)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub(super) struct Tools {
     pub(super) catalog: Arc<Catalog>,
     freshness: Freshness,
@@ -38,6 +39,7 @@ enum Freshness {
 
 /// A walk over all pages. It keeps its place in the pending table, and has one deadline over all pages.
 #[derive(Debug)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 struct Walk {
     request: u64,
     began: Time,
@@ -247,3 +249,12 @@ impl<T> Machine<T> {
 pub(super) fn size_of(call: &Call) -> usize {
     call.tool().len() + call.arguments().len()
 }
+
+#[cfg(feature = "explore")]
+crate::digest::digest_fields!(Tools { catalog, freshness, walk, first_page, resuming } leaves out {});
+
+#[cfg(feature = "explore")]
+crate::digest::digest_fields!(Walk { request, began, draft, changed } leaves out {});
+
+#[cfg(feature = "explore")]
+crate::digest::digest_debug!(Freshness: Freshness::Fresh, Freshness::Stale);

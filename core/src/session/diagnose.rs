@@ -10,6 +10,7 @@ use crate::rate::Sparse;
 use crate::sample;
 use crate::time::Time;
 
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub(super) struct Diagnostics {
     server: Arc<str>,
     /// One per kind.
@@ -77,3 +78,6 @@ impl<T> Machine<T> {
         sample::sample(bytes, self.server.settings.limits.noise_sample, &self.redactor)
     }
 }
+
+#[cfg(feature = "explore")]
+crate::digest::digest_fields!(Diagnostics { seen, near_misses, uncorrelated, multi_line } leaves out { server });

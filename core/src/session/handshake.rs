@@ -58,6 +58,7 @@ pub struct ServerCapabilities {
 
 /// What was agreed in the handshake.
 #[derive(Debug)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub(super) struct Peer {
     pub(super) version: Version,
     pub(super) info: ServerInfo,

@@ -9,6 +9,7 @@ use crate::time::Time;
 
 /// When the next check is due; none while one is under way, or when none is asked for.
 #[derive(Debug, Default)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub(super) struct Health {
     due: Option<Time>,
 }
@@ -51,3 +52,6 @@ impl<T> Machine<T> {
         self.pending.insert(id, entry);
     }
 }
+
+#[cfg(feature = "explore")]
+crate::digest::digest_fields!(Health { due } leaves out {});

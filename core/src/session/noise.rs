@@ -9,6 +9,7 @@ use crate::wire::scan::Scanner;
 /// A run of lines that look like one broken message is followed this far.
 const RUN: usize = 10_000;
 
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub(super) struct Noise {
     samples: Vec<Box<str>>,
     limit: usize,
@@ -16,6 +17,7 @@ pub(super) struct Noise {
 }
 
 /// Lines that look like one message, so far.
+#[cfg_attr(feature = "explore", derive(Clone))]
 struct Run {
     scanner: Scanner,
     lines: usize,
@@ -78,3 +80,9 @@ impl<T> Machine<T> {
 fn continues(line: &[u8]) -> bool {
     line.trim_ascii_start().first().is_some_and(|first| b"\"{}[],:-0123456789tfn".contains(first))
 }
+
+#[cfg(feature = "explore")]
+crate::digest::digest_fields!(Noise { samples, run } leaves out { limit });
+
+#[cfg(feature = "explore")]
+crate::digest::digest_fields!(Run { scanner, lines, sample } leaves out {});

@@ -35,12 +35,14 @@ pub enum PeerReply<'a> {
 
 /// The server's requests that the host has not answered yet.
 #[derive(Debug, Default)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub(super) struct PeerRequests {
     open: BTreeMap<u64, Open>,
     last: u64,
 }
 
 #[derive(Debug)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 struct Open {
     id: Box<str>,
     until: Option<Time>,
@@ -258,3 +260,9 @@ fn is_integer(raw: &str) -> bool {
     let digits = raw.strip_prefix('-').unwrap_or(raw);
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
+
+#[cfg(feature = "explore")]
+crate::digest::digest_fields!(PeerRequests { open, last } leaves out {});
+
+#[cfg(feature = "explore")]
+crate::digest::digest_fields!(Open { id, until } leaves out {});

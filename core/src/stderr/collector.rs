@@ -9,6 +9,7 @@ use crate::redact::{Redactor, Stream};
 ///
 /// Secrets are removed before anything is cut, so a cut never leaves a part of one. Every byte is looked at and moved a
 /// bounded number of times; memory is at most twice the limit, and twice the longest secret.
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub(crate) struct Collector {
     limit: usize,
     stream: Stream,
@@ -65,6 +66,12 @@ impl Collector {
         tail
     }
 
+    /// Whether this tail is the one that would be given now.
+    #[cfg(feature = "explore")]
+    pub(crate) fn is_newest(&self, tail: &Arc<Tail>) -> bool {
+        self.snapshot.as_ref().is_some_and(|newest| Arc::ptr_eq(newest, tail))
+    }
+
     /// Whether something was left out of the tail for its size.
     pub(crate) fn truncated(&self) -> bool {
         self.truncated || self.kept.len() > self.limit
@@ -108,6 +115,9 @@ fn unfinished(bytes: &[u8]) -> usize {
         })
         .unwrap_or(0)
 }
+
+#[cfg(feature = "explore")]
+crate::digest::digest_fields!(Collector { stream, kept, truncated } leaves out { limit, seen, snapshot });
 
 #[cfg(test)]
 mod tests;

@@ -17,6 +17,7 @@ mod near;
 ///
 /// Tools that could not be admitted are set aside with a reason, and the rest of the list survives.
 #[derive(Debug, Default)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub struct Catalog {
     tools: Vec<Arc<Tool>>,
     by_name: BTreeMap<Box<str>, usize>,
@@ -141,6 +142,7 @@ pub enum Reason {
 
 /// A catalog in the making.
 #[derive(Debug)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub(crate) struct Draft {
     catalog: Catalog,
     checks: Arc<Checks>,
@@ -288,6 +290,29 @@ impl<'a> Listed<'a> {
         .then_some(listed)
     }
 }
+
+#[cfg(feature = "explore")]
+impl crate::digest::Digest for Arc<Catalog> {
+    fn digest(&self, into: &mut crate::digest::Canonical) {
+        (**self).digest(into);
+    }
+
+    #[cfg(test)]
+    fn alter(&mut self, place: &mut crate::digest::Place) {
+        Arc::make_mut(self).alter(place);
+    }
+}
+
+#[cfg(feature = "explore")]
+crate::digest::digest_fields!(Catalog { tools, by_name, set_aside, set_aside_count, incomplete } leaves out {});
+
+#[cfg(feature = "explore")]
+crate::digest::digest_fields!(Draft { catalog, cursors, pages, bytes } leaves out {
+    checks, tools_limit, pages_limit, bytes_limit, depth_limit, description_limit,
+});
+
+#[cfg(feature = "explore")]
+crate::digest::digest_debug!(SetAside: SetAside { name: "".into(), reason: Reason::NoName }, SetAside { name: "".into(), reason: Reason::BadName });
 
 #[cfg(test)]
 mod tests;

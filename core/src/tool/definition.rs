@@ -180,3 +180,15 @@ fn cut(text: &str, limit: usize) -> String {
 
 #[cfg(test)]
 pub(super) mod tests;
+
+/// A tool is what its definition says; all else is made from that.
+#[cfg(feature = "explore")]
+impl crate::digest::Digest for Arc<Tool> {
+    fn digest(&self, into: &mut crate::digest::Canonical) {
+        into.text(self.raw.as_bytes());
+    }
+
+    /// It never changes.
+    #[cfg(test)]
+    fn alter(&mut self, _: &mut crate::digest::Place) {}
+}

@@ -9,12 +9,14 @@ use crate::Utf8;
 pub(super) const SHORT: usize = 4 << 10;
 
 #[derive(Default)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub(super) struct CurrentLine {
     place: Place,
     short: String,
 }
 
 #[derive(Default)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 enum Place {
     #[default]
     Nowhere,
@@ -113,5 +115,29 @@ impl CurrentLine {
             _ => 0,
         };
         own + self.short.capacity()
+    }
+}
+
+/// Its bytes are looked at by those who have them.
+#[cfg(feature = "explore")]
+impl crate::digest::Digest for CurrentLine {
+    fn digest(&self, into: &mut crate::digest::Canonical) {
+        let CurrentLine { place, short: _ } = self;
+        let (number, owned) = match place {
+            Place::Nowhere => (0, &[][..]),
+            Place::Shared(_) => (1, &[][..]),
+            Place::Short(_) => (2, self.short.as_bytes()),
+            Place::Owned(bytes) => (3, bytes.as_slice()),
+            Place::Text(text) => (4, text.as_bytes()),
+        };
+        into.number(number);
+        into.text(owned);
+    }
+
+    #[cfg(test)]
+    fn alter(&mut self, place: &mut crate::digest::Place) {
+        if !matches!(self.place, Place::Nowhere) && place.is_here() {
+            self.place = Place::Nowhere;
+        }
     }
 }

@@ -74,6 +74,7 @@ pub(crate) struct Oversized {
 }
 
 /// A line over the limit, on its way out.
+#[cfg_attr(feature = "explore", derive(Clone))]
 struct Discard {
     scanner: Scanner,
     length: usize,
@@ -82,6 +83,7 @@ struct Discard {
 
 /// Counts the bytes that were looked at or moved, for the proof that cost is linear; nothing outside tests.
 #[derive(Default)]
+#[cfg_attr(feature = "explore", derive(Clone))]
 struct Work {
     #[cfg(test)]
     bytes: u64,
@@ -355,6 +357,87 @@ fn trimmed(line: &[u8]) -> Range<usize> {
         return 0..0;
     }
     prefix::object_start(line).unwrap_or(start)..end
+}
+
+#[cfg(feature = "explore")]
+crate::digest::digest_fields!(Discard { scanner, length, reported } leaves out {});
+
+/// A clone has no buffer where there is nothing in it: most of the cost, by the hundred thousand.
+#[cfg(feature = "explore")]
+impl Clone for LineBuffer {
+    fn clone(&self) -> LineBuffer {
+        let is_empty = self.start == self.end && self.line.bytes(&self.shared).is_empty();
+        LineBuffer {
+            shared: if is_empty { Vec::new() } else { self.shared.clone() },
+            start: if is_empty { 0 } else { self.start },
+            scanned: if is_empty { 0 } else { self.scanned },
+            end: if is_empty { 0 } else { self.end },
+            large: self.large.clone(),
+            oversized: self.oversized.clone(),
+            line: self.line.clone(),
+            work: self.work.clone(),
+            ..*self
+        }
+    }
+}
+
+/// Where the bytes at hand stand in their buffer means nothing.
+#[cfg(feature = "explore")]
+impl crate::digest::Digest for LineBuffer {
+    fn digest(&self, into: &mut crate::digest::Canonical) {
+        let LineBuffer {
+            line_limit: _,
+            discard_limit: _,
+            shared,
+            start,
+            scanned,
+            end,
+            large,
+            oversized,
+            line,
+            cut_off,
+            drained,
+            ended,
+            endless,
+            discarded: _,
+            work: _,
+        } = self;
+        into.field("LineBuffer.shared");
+        into.text(shared.get(*start..*end).unwrap_or_default());
+        into.field("LineBuffer.scanned");
+        into.number(scanned.wrapping_sub(*start) as u64);
+        into.field("LineBuffer.large");
+        into.text(large);
+        into.field("LineBuffer.oversized");
+        oversized.digest(into);
+        into.field("LineBuffer.line");
+        into.text(line.bytes(shared));
+        line.digest(into);
+        into.field("LineBuffer.cut_off");
+        cut_off.digest(into);
+        into.field("LineBuffer.drained");
+        drained.digest(into);
+        into.field("LineBuffer.ended");
+        ended.digest(into);
+        into.field("LineBuffer.endless");
+        endless.digest(into);
+    }
+
+    #[cfg(test)]
+    fn alter(&mut self, place: &mut crate::digest::Place) {
+        if self.start < self.end {
+            let at = self.end - 1;
+            self.shared.get_mut(at).into_iter().for_each(|byte| place.field("LineBuffer.shared", byte));
+        }
+        place.field("LineBuffer.scanned", &mut self.scanned);
+        place.field("LineBuffer.large", &mut self.large);
+        place.field("LineBuffer.oversized", &mut self.oversized);
+        place.field("LineBuffer.line", &mut self.line);
+        place.field("LineBuffer.cut_off", &mut self.cut_off);
+        place.field("LineBuffer.drained", &mut self.drained);
+        place.field("LineBuffer.ended", &mut self.ended);
+        place.field("LineBuffer.endless", &mut self.endless);
+    }
 }
 
 #[cfg(test)]

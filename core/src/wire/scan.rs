@@ -11,6 +11,7 @@ use super::prefix::{Prefix, Seen};
 /// Any bytes may be fed, in pieces of any size: what is no object gives no answer, and nothing fails. Members are
 /// recognised at the top level only, with escapes in their names decoded; of a repeated id the last one counts.
 /// What follows the object is not looked at.
+#[cfg_attr(feature = "explore", derive(Clone))]
 pub(crate) struct Scanner {
     state: State,
     depth: usize,
@@ -327,6 +328,34 @@ impl IdText {
 impl fmt::Debug for IdText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+#[cfg(feature = "explore")]
+crate::digest::digest_fields!(Scanner {
+    state, depth, in_value, member, copy, id, id_too_long, has_id, has_method, has_answer, answered,
+} leaves out {});
+
+#[cfg(feature = "explore")]
+crate::digest::digest_debug!(State: State::Between, State::Closed);
+
+#[cfg(feature = "explore")]
+crate::digest::digest_debug!(Member: Member::Id, Member::Other);
+
+#[cfg(feature = "explore")]
+impl crate::digest::Digest for IdText {
+    fn digest(&self, into: &mut crate::digest::Canonical) {
+        let IdText { bytes: _, length: _, cut } = self;
+        into.text(self.as_bytes());
+        cut.digest(into);
+    }
+
+    #[cfg(test)]
+    fn alter(&mut self, place: &mut crate::digest::Place) {
+        if place.is_here() {
+            self.push(b'1');
+        }
+        self.cut.alter(place);
     }
 }
 

@@ -85,6 +85,10 @@ impl<T> Machine<T> {
         let request = self.ask_page(None, timing);
         self.tools.first_page = Some(request);
         self.tools.walk = Some(Walk { request, began: self.now, draft, changed: false });
+        if self.link.is_closed() {
+            // It can never be asked for.
+            self.fail_unsent();
+        }
     }
 
     fn ask_page(&mut self, cursor: Option<&str>, timing: Timing) -> u64 {

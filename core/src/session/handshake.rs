@@ -123,9 +123,6 @@ impl<T> Machine<T> {
                 self.schedule_health();
                 if lists {
                     self.start_walk();
-                    if self.link.is_closed() {
-                        self.fail_unsent();
-                    }
                 } else {
                     self.finish_connecting();
                 }

@@ -56,6 +56,21 @@ fn ended(session: &mut Session<u8>) -> Vec<(u8, String)> {
     }
 }
 
+/// L05, L16: what can never be listed is not waited for: the server closed its input, and who connects then is told at once.
+#[test]
+fn l05_a_connect_after_the_input_closed_ends_at_once() {
+    let mut session = connected("2025-06-18", |server| server.settings.list_on_connect = true);
+    let handle = session.connect(Time::ZERO, 1).unwrap();
+    // Nobody waits for the listing any more, so it is given up.
+    for number in [1, handle.number()] {
+        assert!(session.cancel(Time::ZERO, crate::Handle(number), ""));
+    }
+    session.handle_stdin_closed(Time::ZERO);
+    ended(&mut session);
+    session.connect(Time::ZERO, 2).unwrap();
+    assert_eq!(ended(&mut session), [(2, "Connected".to_owned())]);
+}
+
 /// W03, L11: a line of very many messages is read in turns, so that deadlines and the host get theirs.
 #[test]
 fn w03_a_line_of_very_many_messages_does_not_hold_up_a_deadline() {

@@ -37,6 +37,8 @@ fn setup(source: &mut Source<'_>) -> Setup {
         spawn_fails: bits & 2 != 0,
         batches: bits & 4 != 0,
         paged: bits & 8 != 0,
+        tight: bits & 64 != 0,
+        health: bits & 128 != 0,
         handshake: if bits & 16 == 0 { Some(answer(source)) } else { None },
         lies: bits & 32 != 0,
     }

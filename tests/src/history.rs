@@ -2,6 +2,7 @@
 //!
 //! A history is plain data, so it can be drawn at random, shrunk, decoded from a fuzzer's bytes, or enumerated.
 
+mod digest;
 mod server;
 mod world;
 
@@ -9,6 +10,7 @@ use sans_mcp::{Server, Settings, StderrMode};
 use std::time::Duration;
 
 use crate::invariants::Violation;
+pub(crate) use world::World;
 
 /// What stays the same for a whole history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +27,10 @@ pub struct Setup {
     pub paged: bool,
     /// The history begins with a session that was asked to connect, and whose `initialize` is answered so.
     pub handshake: Option<Answer>,
+    /// Limits that three calls reach.
+    pub tight: bool,
+    /// The session asks the server now and then whether it is alive.
+    pub health: bool,
     /// The driver may lie: [`Step::Lie`] does something.
     pub lies: bool,
 }
@@ -40,10 +46,12 @@ pub enum Temper {
     Stubborn,
     /// It does not exit.
     Immortal,
+    /// It exits at SIGKILL, and leaves descendants that do not.
+    Lingering,
 }
 
 /// One step of a history. Numbers that name something wrap around.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     /// Connects.
     Connect,
@@ -76,6 +84,8 @@ pub enum Step {
     Close,
     /// Lets so many times 100 microseconds pass.
     Advance(u16),
+    /// Time passes until what the session waits for.
+    Tick,
     /// The server answers a request; 0 is the newest.
     Answer(u8, Answer),
     /// The server says something else.
@@ -101,7 +111,7 @@ pub enum Step {
 }
 
 /// How the server answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Answer {
     /// With a result.
     Result,
@@ -136,7 +146,7 @@ pub enum Answer {
 }
 
 /// What else the server says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Saying {
     /// A line that is no message.
     Noise,
@@ -171,7 +181,7 @@ pub enum Saying {
 }
 
 /// What a driver may say that is not so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lie {
     /// The process runs.
     Spawned,
@@ -209,6 +219,8 @@ impl Setup {
         spawn_fails: false,
         batches: false,
         paged: false,
+        tight: false,
+        health: false,
         handshake: Some(Answer::Result),
         lies: false,
     };
@@ -224,6 +236,10 @@ impl Setup {
         settings.timeouts.connect = Some(Duration::from_millis(40));
         settings.timeouts.peer_request = Some(Duration::from_millis(30));
         settings.timeouts.maximum = Some(Duration::from_millis(60));
+        if self.health {
+            settings.timeouts.health_interval = Some(Duration::from_millis(20));
+            settings.timeouts.health = Some(Duration::from_millis(10));
+        }
         let limits = &mut settings.limits;
         limits.line = 2 << 10;
         limits.discard = 8 << 10;
@@ -234,6 +250,12 @@ impl Setup {
         limits.peer_requests = 2;
         limits.notifications_per_second = 8;
         limits.pages = 3;
+        if self.tight {
+            limits.pending = 3;
+            limits.send_queue = 1 << 10;
+            limits.peer_requests = 1;
+            limits.notifications_per_second = 2;
+        }
         Server::new("history", "history").settings(settings).stderr(StderrMode::Events)
     }
 }
@@ -246,15 +268,27 @@ const CALL: Duration = Duration::from_millis(25);
 /// # Errors
 /// The first thing that did not hold.
 pub fn play(setup: Setup, steps: &[Step]) -> Result<Vec<String>, Violation> {
-    let mut world = world::World::new(setup);
-    if let Some(answer) = setup.handshake {
-        let list = Step::Answer(0, Answer::Result);
-        for step in [Step::Connect, Step::Drain, Step::Answer(0, answer), Step::Drain, list, Step::Drain] {
-            world.step(step)?;
-        }
-    }
+    let mut world = World::new(setup);
+    world.begin()?;
     for step in steps {
         world.step(*step)?;
+    }
+    world.finish()
+}
+
+/// Plays a history beside the specification of a session, polling everything out after each step. Steps and setups of which the
+/// specification says nothing are passed over.
+///
+/// # Errors
+/// The first thing in which the two differ, or that did not hold.
+pub fn play_against_model(setup: Setup, steps: &[Step]) -> Result<Vec<String>, Violation> {
+    let setup = Setup { strict: false, health: false, lies: false, ..setup };
+    let handshake = setup.handshake.filter(|answer| *answer != Answer::Half);
+    let mut world = World::new(Setup { handshake, ..setup }).with_model();
+    world.begin()?;
+    for step in steps.iter().filter(|step| !matches!(step, Step::Answer(_, Answer::Half) | Step::Lie(_))) {
+        world.step(*step)?;
+        world.step(Step::Drain)?;
     }
     world.finish()
 }

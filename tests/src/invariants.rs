@@ -8,7 +8,7 @@ mod operations;
 mod process;
 mod wire;
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 use sans_mcp::{Counters, Handle, Output, Reply, Server, Session, State, Time};
 
@@ -66,6 +66,10 @@ pub enum Rule {
     OwnAnswer,
     /// States follow each other in the order of a life.
     States,
+    /// The session does what its specification says.
+    Model,
+    /// Equal inputs give equal outputs.
+    Repeats,
     /// Steps with the process are asked for in order, each at most once, and none too late (row L17).
     Ladder,
 }
@@ -390,6 +394,20 @@ impl Invariants {
         ensure(self.operations.open().is_none(), Rule::ExactlyOnce, || {
             format!("token {:?} never came back", self.operations.open())
         })
+    }
+
+    /// Nobody will ask for the lines that the server got so far.
+    pub(crate) fn forget_lines(&mut self) {
+        self.wire.forget_lines();
+    }
+
+    /// What a later verdict can depend on, times counted from now.
+    pub(crate) fn digest(&self, into: &mut String) {
+        let Invariants { now, state, operations, wire, answers, process, limits: _, honest: _ } = self;
+        let _ = write!(into, "{state:?} {process:?} ");
+        operations.digest(*now, into);
+        wire.digest(into);
+        answers.digest(&operations.awaited(), into);
     }
 
     /// Lines that the server got, as far as they were written.

@@ -8,6 +8,8 @@
 //! | [`runner`] | pumps a session against it, and jumps to the next moment at which something happens |
 //! | [`invariants`] | what holds for every session at every moment; used by all suites |
 //! | [`history`] | histories of commands, inputs and outputs, for random and for exhaustive search |
+//! | [`exploration`] | walks through everything that can happen in a small world |
+//! | `model` | a plain specification of a session |
 //! | [`scripted`] | a server that behaves well, except where a test says otherwise |
 //! | [`case`] | plays the cases of `fixtures/cases` |
 //! | [`expect`] | what each case must come to |
@@ -17,9 +19,11 @@
 
 pub mod case;
 pub mod expect;
+pub mod exploration;
 pub mod history;
 pub mod invariants;
 pub mod link;
+mod model;
 pub mod peer;
 pub mod random;
 pub mod runner;

@@ -13,7 +13,7 @@ mod properties {
 
     use proptest::strategy::{Strategy, ValueTree};
     use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
-    use sans_mcp_tests::history::{Setup, Step, play};
+    use sans_mcp_tests::history::{Setup, Step, play, play_against_model};
 
     use strategies::{honest, lying};
 
@@ -108,6 +108,13 @@ mod properties {
     fn equal_histories_give_equal_outputs() {
         check("equal_histories_give_equal_outputs", &honest(), |setup, steps| {
             if play(setup, steps) == play(setup, steps) { Ok(()) } else { Err("two runs differ".to_owned()) }
+        });
+    }
+
+    #[test]
+    fn every_history_goes_as_the_model_says() {
+        check("every_history_goes_as_the_model_says", &honest(), |setup, steps| {
+            play_against_model(setup, steps).map(|_| ()).map_err(|violation| violation.to_string())
         });
     }
 

@@ -1,18 +1,19 @@
 //! The server of a history: what it saw, and the lines it answers with.
 
+use std::fmt::Write;
+
 use super::{Answer, Saying};
 
 /// What the server knows.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
     line: Vec<u8>,
     /// Requests that it read whole and has not answered.
     open: Vec<(u64, String)>,
     answered: Vec<u64>,
-    /// Requests of its own.
+    /// Requests of its own, and the newest of them that can be cancelled.
     asked: u64,
-    /// Makes every answer different.
-    serial: u64,
+    asked_roots: u64,
     tools_changed: bool,
     batches: bool,
     paged: bool,
@@ -21,6 +22,11 @@ pub(super) struct Seen {
 impl Seen {
     pub(super) fn new(batches: bool, paged: bool) -> Seen {
         Seen { batches, paged, ..Seen::default() }
+    }
+
+    /// All of it.
+    pub(super) fn digest(&self, into: &mut String) {
+        let _ = write!(into, "{self:?}");
     }
 
     /// It reads.
@@ -48,16 +54,14 @@ impl Seen {
         let newest_first = self.open.len() - 1 - usize::from(which) % self.open.len();
         let (id, method) = self.open.remove(newest_first);
         self.answered.push(id);
-        self.serial += 1;
-        let result = self.result(&method, how == Answer::More);
+        let result = self.result(id, &method, how == Answer::More);
         let good = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
         let text = match how {
             Answer::Result | Answer::More => good,
             Answer::Twice => format!("{good}\n{good}"),
-            Answer::Error => format!(
-                r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-{},"message":"no"}}}}"#,
-                32_000 + self.serial
-            ),
+            Answer::Error => {
+                format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-{},"message":"no"}}}}"#, 32_000 + id)
+            }
             Answer::OddError => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":"no"}}"#),
             Answer::StringId => format!(r#"{{"jsonrpc":"2.0","id":"{id}","result":{result}}}"#),
             Answer::Fraction => format!(r#"{{"jsonrpc":"2.0","id":{id}.0,"result":{result}}}"#),
@@ -81,29 +85,26 @@ impl Seen {
         format!("{text}\n").into_bytes()
     }
 
-    fn result(&mut self, method: &str, more: bool) -> String {
-        let serial = self.serial;
+    /// Different for every id, and the same again for the same one.
+    fn result(&self, id: u64, method: &str, more: bool) -> String {
         match method {
             "initialize" => {
                 let version = if self.batches { "2025-03-26" } else { "2025-06-18" };
                 format!(
-                    r#"{{"protocolVersion":"{version}","capabilities":{{"tools":{{"listChanged":true}},"resources":{{}}}},"serverInfo":{{"name":"s","version":"{serial}"}}}}"#
+                    r#"{{"protocolVersion":"{version}","capabilities":{{"tools":{{"listChanged":true}},"resources":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}"#
                 )
             }
             "tools/list" => {
                 let tool = |name: &str| format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}}}}"#);
                 let third = if self.tools_changed { format!(",{}", tool("tool2")) } else { String::new() };
                 // Two pages that follow each other now and then have the same.
-                let cursor = if more || self.paged {
-                    format!(r#","nextCursor":"{}""#, serial & 2)
-                } else {
-                    String::new()
-                };
+                let cursor =
+                    if more || self.paged { format!(r#","nextCursor":"{}""#, id & 2) } else { String::new() };
                 format!(r#"{{"tools":[{},{}{third}]{cursor}}}"#, tool("tool0"), tool("tool1"))
             }
             _ => {
                 let filling = if more { "z".repeat(600) } else { String::new() };
-                format!(r#"{{"content":[{{"type":"text","text":"{serial}{filling}"}}]}}"#)
+                format!(r#"{{"content":[{{"type":"text","text":"{id}{filling}"}}]}}"#)
             }
         }
     }
@@ -111,22 +112,24 @@ impl Seen {
     /// Says something that answers no open request.
     pub(super) fn say(&mut self, saying: Saying) -> Vec<u8> {
         let asks = |id: u64, method: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#);
-        self.serial += 1;
+        if matches!(saying, Saying::Ping | Saying::Pings(_) | Saying::Unknown | Saying::Roots) {
+            self.asked += 1;
+        }
         let text = match saying {
             Saying::Noise => "server is warming up".to_owned(),
             Saying::Brace => "{\n  \"id\": 1,".to_owned(),
             Saying::Blank => " \t\r".to_owned(),
-            Saying::Ping => asks(self.serial, "ping"),
-            Saying::Pings(count) => vec![asks(self.serial, "ping"); usize::from(count)].join("\n"),
+            Saying::Ping => asks(self.asked, "ping"),
+            Saying::Pings(count) => vec![asks(self.asked, "ping"); usize::from(count)].join("\n"),
             Saying::Roots => {
-                self.asked += 1;
+                self.asked_roots = self.asked;
                 format!(r#"{{"jsonrpc":"2.0","id":"r{}","method":"roots/list"}}"#, self.asked)
             }
             Saying::CancelRoots => format!(
                 r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":"r{}"}}}}"#,
-                self.asked
+                self.asked_roots
             ),
-            Saying::Unknown => asks(self.serial, "vendor/unknown"),
+            Saying::Unknown => asks(self.asked, "vendor/unknown"),
             Saying::NullId => r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#.to_owned(),
             Saying::ListChanged => {
                 self.tools_changed = true;
@@ -134,10 +137,9 @@ impl Seen {
             }
             Saying::Progress(which) => {
                 let open = self.open.get(usize::from(which) % self.open.len().max(1));
-                let token = open.map_or(self.serial, |(id, _)| *id);
+                let token = open.map_or(77, |(id, _)| *id);
                 format!(
-                    r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":{}}}}}"#,
-                    self.serial
+                    r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}"#
                 )
             }
             Saying::Notifications(count) => {
@@ -147,9 +149,7 @@ impl Seen {
                 let old = self.answered.get(usize::from(which) % self.answered.len().max(1)).copied();
                 format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"content":[]}}}}"#, old.unwrap_or(77))
             }
-            Saying::Stranger => {
-                format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{}}}}"#, 1_000_000 + self.serial)
-            }
+            Saying::Stranger => r#"{"jsonrpc":"2.0","id":1000000,"result":{}}"#.to_owned(),
             Saying::Uncorrelated => {
                 r#"{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"x"}}"#.to_owned()
             }

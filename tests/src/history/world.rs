@@ -1,15 +1,17 @@
 //! A session, a driver that can stop anywhere, and a server, moved by the steps of a history.
 
 mod commands;
+mod twin;
 
 use std::time::Duration;
 
 use sans_mcp::{Exit, Handle, Output, PeerHandle, Session, Signal, Signalled, StartFailure, Time, Tree};
 
 use super::server::Seen;
-use super::{Setup, Step, Temper};
+use super::{Answer, Setup, Step, Temper};
 use crate::Token;
 use crate::invariants::{Checked, Invariants, Rule, Violation};
+use crate::model::Model;
 use crate::trace;
 
 /// More outputs than one drain may give.
@@ -30,30 +32,36 @@ enum Reaction {
     Closed,
 }
 
-pub(super) struct World {
-    setup: Setup,
-    session: Session<Token>,
-    invariants: Invariants,
-    server: Seen,
-    now: Time,
-    tokens: Token,
-    handles: Vec<Handle>,
-    requests: Vec<PeerHandle>,
+#[derive(Clone)]
+pub(crate) struct World {
+    pub(super) setup: Setup,
+    pub(super) session: Session<Token>,
+    pub(super) invariants: Invariants,
+    pub(super) server: Seen,
+    pub(super) now: Time,
+    pub(super) tokens: Token,
+    pub(super) handles: Vec<Handle>,
+    pub(super) requests: Vec<PeerHandle>,
     /// What the server wrote and the session has not read.
-    output: Vec<u8>,
-    output_ends: bool,
-    output_ended: bool,
-    takes: usize,
-    full: bool,
-    input_open: bool,
-    exit: Option<Exit>,
-    exit_told: bool,
-    running: bool,
-    trace: Vec<String>,
+    pub(super) output: Vec<u8>,
+    pub(super) output_ends: bool,
+    pub(super) output_ended: bool,
+    pub(super) takes: usize,
+    pub(super) full: bool,
+    pub(super) input_open: bool,
+    pub(super) exit: Option<Exit>,
+    pub(super) exit_told: bool,
+    pub(super) running: bool,
+    /// What the session waits for, as it was said last.
+    pub(super) until: Option<Time>,
+    pub(super) trace: Vec<String>,
+    /// Whether it is kept.
+    pub(super) traces: bool,
+    pub(super) twin: Option<twin::Twin>,
 }
 
 impl World {
-    pub(super) fn new(setup: Setup) -> World {
+    pub(crate) fn new(setup: Setup) -> World {
         let server = setup.server();
         let invariants = if setup.lies { Invariants::for_lies(&server) } else { Invariants::new(&server) };
         let session = Session::new(server)
@@ -76,11 +84,30 @@ impl World {
             exit: None,
             exit_told: false,
             running: false,
+            until: None,
             trace: Vec::new(),
+            traces: true,
+            twin: None,
         }
     }
 
-    pub(super) fn step(&mut self, step: Step) -> Checked {
+    /// Keeps no trace.
+    pub(crate) fn untraced(mut self) -> World {
+        self.traces = false;
+        self
+    }
+
+    /// Plays the beginning that its setup asks for.
+    pub(crate) fn begin(&mut self) -> Checked {
+        let Some(answer) = self.setup.handshake else { return Ok(()) };
+        let list = Step::Answer(0, Answer::Result);
+        for step in [Step::Connect, Step::Drain, Step::Answer(0, answer), Step::Drain, list, Step::Drain] {
+            self.step(step)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn step(&mut self, step: Step) -> Checked {
         match step {
             Step::Connect
             | Step::Call { .. }
@@ -94,8 +121,13 @@ impl World {
             | Step::Close => self.command(step),
             Step::Advance(hundreds) => {
                 self.now = self.now + Duration::from_micros(u64::from(hundreds) * 100);
-                self.invariants.time(self.now);
-                self.session.handle_timeout(self.now);
+                self.pass(self.now);
+                Ok(())
+            }
+            Step::Tick => {
+                if let Some(until) = self.until.filter(|until| *until > self.now) {
+                    self.pass(until);
+                }
                 Ok(())
             }
             Step::Answer(which, how) => {
@@ -129,6 +161,7 @@ impl World {
                     self.full = false;
                     self.session.handle_writable(self.now);
                     self.invariants.writable();
+                    self.fact(|model| model.full(false));
                 }
                 Ok(())
             }
@@ -168,6 +201,14 @@ impl World {
         }
     }
 
+    /// It is `now`.
+    fn pass(&mut self, now: Time) {
+        self.now = now;
+        self.invariants.time(now);
+        self.session.handle_timeout(now);
+        self.fact(|model| model.time(now));
+    }
+
     /// Whether the server can write.
     fn writes(&self) -> bool {
         self.running && !self.output_ends
@@ -181,8 +222,10 @@ impl World {
             if taken == 0 {
                 return;
             }
-            self.invariants.received(self.output.get(..taken).unwrap_or_default());
-            self.output.drain(..taken);
+            let taken: Vec<u8> = self.output.drain(..taken).collect();
+            self.invariants.received(&taken);
+            self.fact(|model| model.received(&taken));
+            let taken = taken.len();
             rest -= taken;
         }
     }
@@ -200,6 +243,7 @@ impl World {
         if let Some(exit) = self.exit {
             self.exit_told = true;
             self.invariants.exit_told();
+            self.fact(Model::exited);
             self.session.handle_exit(self.now, exit);
         }
     }
@@ -207,14 +251,25 @@ impl World {
     /// One poll, and what a driver does about it. A wait, or the end, if that is what came.
     fn poll(&mut self) -> Result<Option<Option<Time>>, Violation> {
         let output = self.session.poll_output();
-        self.trace.push(format!("{} {}", self.now.as_micros(), trace::line(&output)));
+        if self.traces {
+            self.trace.push(format!("{} {}", self.now.as_micros(), trace::line(&output)));
+        }
         self.invariants.output(&output)?;
+        if let Some(twin) = &mut self.twin {
+            twin.output(&output)?;
+        }
         let reaction = match output {
             Output::Write(_) if !self.input_open => Reaction::CloseInput,
             Output::Write(bytes) => {
                 let count = bytes.len().min(self.takes);
                 self.takes = if self.takes == usize::MAX { usize::MAX } else { self.takes - count };
                 self.invariants.written(count)?;
+                if !self.traces {
+                    self.invariants.forget_lines();
+                }
+                if let Some(twin) = &mut self.twin {
+                    twin.written(bytes, count);
+                }
                 self.server.read(bytes.get(..count).unwrap_or_default());
                 Reaction::Wrote(count)
             }
@@ -241,15 +296,18 @@ impl World {
                 self.session.handle_written(now, count);
             }
             Reaction::Spawn if self.setup.spawn_fails => {
+                self.fact(Model::spawn_failed);
                 self.session.handle_spawn_failed(now, StartFailure::NotPermitted);
             }
             Reaction::Spawn => {
                 self.running = true;
+                self.fact(Model::spawned);
                 self.session.handle_spawned(now, 7);
             }
             Reaction::CloseInput => {
                 self.input_open = false;
                 self.invariants.input_closed();
+                self.fact(Model::input_closed);
                 self.session.handle_stdin_closed(now);
                 if self.setup.temper == Temper::Meek && self.session.state() >= sans_mcp::State::Closing {
                     self.exits(Exit::Code(0));
@@ -258,7 +316,7 @@ impl World {
             Reaction::Signal(signal) => {
                 let dies = match self.setup.temper {
                     Temper::Meek | Temper::Slow => true,
-                    Temper::Stubborn => signal == Signal::Kill,
+                    Temper::Stubborn | Temper::Lingering => signal == Signal::Kill,
                     Temper::Immortal => false,
                 };
                 if dies {
@@ -268,16 +326,30 @@ impl World {
                 self.session
                     .handle_signalled(now, if alive { Signalled::Delivered } else { Signalled::NoProcess });
             }
-            Reaction::Reap => self.session.handle_reaped(now, self.exit.unwrap_or(Exit::Unknown)),
-            Reaction::Probe => self.session.handle_tree(now, Tree::Gone),
+            Reaction::Reap => {
+                self.fact(Model::reaped);
+                self.session.handle_reaped(now, self.exit.unwrap_or(Exit::Unknown));
+            }
+            Reaction::Probe => {
+                let lingers = self.setup.temper == Temper::Lingering;
+                self.fact(|model| model.looked(!lingers));
+                self.session.handle_tree(now, if lingers { Tree::Alive(1) } else { Tree::Gone });
+            }
             Reaction::Asked(handle) => self.requests.push(handle),
             Reaction::Unasked(number) => self.requests.retain(|handle| handle.number() != number),
             Reaction::Wait(until) => {
+                self.until = until;
                 self.invariants.settled(&self.session)?;
+                if let Some(twin) = &mut self.twin {
+                    twin.compare(now, until)?;
+                }
                 return Ok(Some(until));
             }
             Reaction::Closed => {
                 self.invariants.settled(&self.session)?;
+                if let Some(twin) = &mut self.twin {
+                    twin.compare_end()?;
+                }
                 return Ok(Some(None));
             }
         }
@@ -304,6 +376,7 @@ impl World {
             if self.output_ends && !self.output_ended {
                 self.output_ended = true;
                 self.invariants.output_ended();
+                self.fact(Model::ended);
                 self.session.handle_eof(self.now);
                 continue;
             }
@@ -317,8 +390,9 @@ impl World {
     }
 
     /// Closes, and lets time pass until it is over.
-    pub(super) fn finish(mut self) -> Result<Vec<String>, Violation> {
+    pub(crate) fn finish(mut self) -> Result<Vec<String>, Violation> {
         self.session.close(self.now);
+        self.fact(Model::close);
         let begin = self.now;
         for _ in 0..OUTPUTS {
             let until = self.drain()?;
@@ -326,11 +400,7 @@ impl World {
                 break;
             }
             match until {
-                Some(until) => {
-                    self.now = until;
-                    self.invariants.time(until);
-                    self.session.handle_timeout(until);
-                }
+                Some(until) => self.pass(until),
                 None => {
                     return Err(Violation {
                         rule: Rule::Ladder,
@@ -352,6 +422,8 @@ impl World {
     /// Whatever comes now changes nothing.
     fn after_the_end(&mut self) -> Checked {
         let (now, end) = (self.now, self.trace.len());
+        self.traces = true;
+        self.twin = None;
         self.session.handle_stderr(now, b"last words");
         self.session.handle_stdout(now, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
         self.session.handle_writable(now);

@@ -1,6 +1,7 @@
 //! What the server answered, read from the bytes that the session took.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 
 use sans_mcp::error::{Failure, FailureKind};
 use serde::Deserialize;
@@ -91,6 +92,14 @@ impl Answers {
         if let Some(error) = answer.error {
             let code = serde_json::from_str::<Error>(error.get()).ok().map(|error| error.code);
             self.errors.entry(id).or_default().push(code);
+        }
+    }
+
+    pub(super) fn digest(&self, awaited: &BTreeSet<u64>, into: &mut String) {
+        let Answers { line, results, errors, odd } = self;
+        let _ = write!(into, "{line:?} {odd:?} ");
+        for id in awaited {
+            let _ = write!(into, "{id} {:?} {:?}, ", results.get(id), errors.get(id));
         }
     }
 

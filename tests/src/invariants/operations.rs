@@ -1,6 +1,7 @@
 //! Tokens: each is out, or back.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 use std::time::Duration;
 
 use sans_mcp::error::{Failure, FailureKind};
@@ -50,10 +51,9 @@ impl Operations {
         ensure(is_new, Rule::ExactlyOnce, || format!("the test handed token {token} in twice"))
     }
 
+    /// It may be handed in again.
     pub(super) fn refused(&mut self, token: Token) -> Checked {
-        ensure(!self.open.contains_key(&token), Rule::RefusedAtOnce, || format!("{token} is open"))?;
-        self.back.insert(token);
-        Ok(())
+        ensure(!self.open.contains_key(&token), Rule::RefusedAtOnce, || format!("{token} is open"))
     }
 
     pub(super) fn cancelled(&mut self, handle: u64, was_open: bool) -> Checked {
@@ -165,6 +165,21 @@ impl Operations {
         ensure(unseen.is_none(), Rule::WaitIsLater, || {
             format!("a wait until {until:?} passes over {unseen:?}")
         })
+    }
+
+    /// Ids whose answers are still asked for.
+    pub(super) fn awaited(&self) -> BTreeSet<u64> {
+        self.open.values().filter_map(|operation| operation.wire).collect()
+    }
+
+    pub(super) fn digest(&self, now: Time, into: &mut String) {
+        let Operations { open, back: _, by_handle, last_handle } = self;
+        for (token, operation) in open {
+            let Operation { handle, asked, wire, accepted, deadline, cancelled } = operation;
+            let (age, left) = (now.since(*accepted), deadline.map(|deadline| deadline.since(now)));
+            let _ = write!(into, "{token} {handle} {asked:?} {wire:?} {age:?} {left:?} {cancelled}, ");
+        }
+        let _ = write!(into, "{:?} {last_handle} ", by_handle.keys());
     }
 
     pub(super) fn any_waits_for_catalog(&self) -> bool {

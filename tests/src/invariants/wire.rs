@@ -1,6 +1,7 @@
 //! What is written to the server, line by line.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 
 use sans_mcp::Delivery;
 use sans_mcp::error::{Failure, FailureKind};
@@ -240,6 +241,33 @@ impl Wire {
 
     pub(super) fn has_begun(&self, id: u64) -> bool {
         self.begun.contains_key(&id)
+    }
+
+    pub(super) fn digest(&self, into: &mut String) {
+        let Wire {
+            offer,
+            rest,
+            lines: _,
+            begun,
+            whole,
+            last_id,
+            cancels,
+            never,
+            untold,
+            initialized,
+            blocked,
+            closed,
+        } = self;
+        let _ = write!(
+            into,
+            "{offer:?} {rest:?} {:?} {whole:?} {last_id} {cancels:?} {never:?} {untold:?} {initialized} {blocked} {closed} ",
+            begun.keys()
+        );
+    }
+
+    /// Whole lines are needed no more.
+    pub(super) fn forget_lines(&mut self) {
+        self.lines.retain(|line| !line.whole);
     }
 
     pub(super) fn lines(&self) -> &[Line] {

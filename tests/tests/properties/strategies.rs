@@ -20,17 +20,22 @@ fn setup(lies: bool) -> impl Strategy<Value = Setup> {
         1 => Just(Temper::Slow),
         1 => Just(Temper::Stubborn),
         1 => Just(Temper::Immortal),
+        1 => Just(Temper::Lingering),
     ];
     let rarely = || prop::bool::weighted(0.12);
     let handshake =
         prop_oneof![2 => Just(None), 8 => Just(Some(Answer::Result)), 2 => answer().prop_map(Some)];
-    (temper, rarely(), rarely(), rarely(), rarely(), handshake).prop_map(
-        move |(temper, strict, spawn_fails, batches, paged, handshake)| Setup {
+    let often = || prop::bool::weighted(0.25);
+    let rare = (rarely(), rarely(), rarely(), often(), often(), rarely());
+    (temper, rare, handshake).prop_map(
+        move |(temper, (strict, spawn_fails, batches, paged, tight, health), handshake)| Setup {
             temper,
             strict,
             spawn_fails,
             batches,
             paged,
+            tight,
+            health,
             handshake,
             lies,
         },
@@ -40,7 +45,7 @@ fn setup(lies: bool) -> impl Strategy<Value = Setup> {
 fn step(lies: bool) -> impl Strategy<Value = Step> {
     prop_oneof![
         6 => Just(Step::Connect),
-        48 => (0_u8..5, 0_u8..40, prop::bool::weighted(0.3), 0_u8..70)
+        48 => (0_u8..5, 0_u8..40, prop::bool::weighted(0.4), 0_u8..70)
             .prop_map(|(tool, timeout, progress, size)| Step::Call { tool, timeout: timeout / 2, progress, size }),
         9 => any::<u8>().prop_map(Step::Request),
         9 => (0_u8..20).prop_map(Step::Ping),
@@ -51,6 +56,7 @@ fn step(lies: bool) -> impl Strategy<Value = Step> {
         1 => (0_u8..60).prop_map(Step::Shutdown),
         1 => Just(Step::Close),
         24 => (0_u16..300).prop_map(Step::Advance),
+        12 => Just(Step::Tick),
         54 => (prop_oneof![0_u8..3, any::<u8>()], answer()).prop_map(|(which, how)| Step::Answer(which, how)),
         30 => saying().prop_map(Step::Say),
         3 => any::<u8>().prop_map(Step::Complain),
@@ -116,7 +122,7 @@ fn saying() -> impl Strategy<Value = Saying> {
         1 => Just(Saying::NullId),
         2 => Just(Saying::CancelRoots),
         4 => Just(Saying::ListChanged),
-        5 => any::<u8>().prop_map(Saying::Progress),
+        9 => any::<u8>().prop_map(Saying::Progress),
         2 => (0_u8..12).prop_map(Saying::Notifications),
         2 => any::<u8>().prop_map(Saying::Again),
         1 => Just(Saying::Stranger),

@@ -8,22 +8,25 @@ use super::World;
 use crate::Token;
 use crate::history::{CALL, Lie, Step};
 use crate::invariants::{Asked, Checked, MARKER};
+use crate::model::{self, Model};
 
 impl World {
     pub(super) fn command(&mut self, step: Step) -> Checked {
-        self.tokens += 1;
-        let (now, token) = (self.now, self.tokens);
+        let (now, token) = (self.now, self.tokens + 1);
         let default = Some(now + CALL);
         match step {
             Step::Connect => {
                 let accepted = self.session.connect(now, token);
+                self.verdict(&accepted, |model| model.connect(token))?;
                 self.accepted(token, accepted, Asked::Waiting, None)
             }
             Step::Call { tool, timeout, progress, size } => {
                 let filling = "a".repeat(usize::from(size) * 16);
                 let arguments = format!(r#"{{"{MARKER}":{token},"filling":"{filling}"}}"#);
-                let mut call = Call::new(format!("tool{}", tool % 4), arguments);
+                let tool = format!("tool{}", tool % 4);
+                let mut call = Call::new(tool.clone(), arguments.clone());
                 let own = Duration::from_millis(u64::from(timeout));
+                let timeout_of_model = if timeout > 0 { own } else { CALL };
                 if timeout > 0 {
                     call = call.timeout(Some(own));
                 }
@@ -32,6 +35,8 @@ impl World {
                 }
                 let deadline = if timeout > 0 { Some(now + own) } else { default };
                 let accepted = self.session.call(now, call, token);
+                let call = model::Call { tool, arguments, timeout: timeout_of_model, progress };
+                self.verdict(&accepted, |model| model.call(token, call))?;
                 self.accepted(token, accepted, Asked::Call, deadline.filter(|_| !progress))
             }
             Step::Request(which) => {
@@ -41,48 +46,62 @@ impl World {
                     _ => "vendor/x",
                 };
                 let accepted = self.session.request(now, Request::new(method), token);
+                self.verdict(&accepted, |model| model.request(token, method, CALL))?;
                 self.accepted(token, accepted, Asked::Request, default)
             }
             Step::Ping(timeout) => {
                 let own = (timeout > 0).then(|| Duration::from_millis(u64::from(timeout)));
                 let accepted = self.session.ping(now, own, token);
+                self.verdict(&accepted, |model| model.request(token, "ping", own.unwrap_or(CALL)))?;
                 self.accepted(token, accepted, Asked::Request, own.map_or(default, |own| Some(now + own)))
             }
             Step::List => {
                 let accepted = self.session.list_tools(now, token);
+                self.verdict(&accepted, |model| model.list(token))?;
                 self.accepted(token, accepted, Asked::Waiting, default)
             }
             Step::Notify => {
-                let _ = self.session.notify(now, "notifications/vendor", Some(r#"{"a": 1}"#));
-                Ok(())
+                let (method, params) = ("notifications/vendor", r#"{"a": 1}"#);
+                let accepted = self.session.notify(now, method, Some(params));
+                let line = format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#);
+                let accepted = accepted.map_err(|refusal| refusal.code().as_str());
+                self.answer(&accepted, |model| model.notify(method, line.len() + 1))
             }
             Step::Cancel(which) => {
                 let place = usize::from(which) % self.handles.len().max(1);
                 let Some(handle) = self.handles.iter().rev().nth(place) else { return Ok(()) };
-                let was_open = self.session.cancel(now, *handle, "by the history");
-                self.invariants.cancelled(*handle, was_open)
+                let handle = *handle;
+                let was_open = self.session.cancel(now, handle, "by the history");
+                self.answer(&was_open, |model| model.cancel(handle.number()))?;
+                self.invariants.cancelled(handle, was_open)
             }
             Step::Respond(which) => {
                 if self.requests.is_empty() {
                     return Ok(());
                 }
                 let handle = self.requests.remove(usize::from(which) % self.requests.len());
-                let reply = if which % 2 == 0 {
-                    PeerReply::Result(r#"{"roots":[]}"#)
-                } else {
-                    PeerReply::Result("[")
+                let result = if which % 2 == 0 { r#"{"roots":[]}"# } else { "[" };
+                let number = handle.number();
+                let answered = self.session.respond(now, handle, PeerReply::Result(result));
+                let is = match &answered {
+                    Ok(()) => Ok(()),
+                    Err(refused) => Err(refused.refusal.code().as_str()),
                 };
-                if let Err(Refused { value, .. }) = self.session.respond(now, handle, reply) {
+                self.answer(&is, |model| model.respond(number, result))?;
+                if let Err(Refused { value, .. }) = answered {
                     self.requests.push(value);
                 }
                 Ok(())
             }
             Step::Shutdown(grace) => {
-                self.session.shutdown(now, Duration::from_millis(u64::from(grace)));
+                let grace = Duration::from_millis(u64::from(grace));
+                self.session.shutdown(now, grace);
+                self.fact(|model| model.shutdown(grace));
                 Ok(())
             }
             _ => {
                 self.session.close(now);
+                self.fact(Model::close);
                 Ok(())
             }
         }
@@ -97,12 +116,17 @@ impl World {
     ) -> Checked {
         match accepted {
             Ok(handle) => {
-                self.trace.push(format!("accepted {token} as {handle}"));
+                self.tokens = token;
+                if self.traces {
+                    self.trace.push(format!("accepted {token} as {handle}"));
+                }
                 self.handles.push(handle);
                 self.invariants.accepted(token, handle, asked, deadline)
             }
             Err(refused) => {
-                self.trace.push(format!("refused {token}: {refused}"));
+                if self.traces {
+                    self.trace.push(format!("refused {token}: {refused}"));
+                }
                 self.invariants.refused(token, refused.value)
             }
         }

@@ -215,7 +215,7 @@ impl Script {
             };
             let done = line.text.and_then(|text| match text.trim_ascii() {
                 "" => Ok(()),
-                text => Command::parse(text).and_then(|command| run.carry_out(session, now, command)),
+                _ => Command::parse(text).and_then(|command| run.carry_out(session, now, command)),
             });
             if let Err(problem) = done {
                 run.bad_lines += 1;

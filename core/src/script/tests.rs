@@ -256,6 +256,18 @@ fn a_refused_command_completes_and_leaves_no_trace() {
 }
 
 #[test]
+fn a_line_is_one_json_text_and_its_bytes_are_counted_from_its_beginning() {
+    let mut stage = Stage::connected(
+        "  {\"op\":\"ping\"} x\n{\"op\":\"counters\"}\x0c\n \x0c\r\n {\"op\":\"counters\"}\t\r\n",
+    );
+    let events = stage.events();
+    assert_eq!(events.len(), 4, "{events:?}");
+    assert_eq!(events[1]["message"], "not JSON at byte 17: check its quotes, commas and brackets");
+    assert_eq!(events[2]["message"], "not JSON at byte 18: check its quotes, commas and brackets");
+    assert_eq!(events[3]["event"], "counters");
+}
+
+#[test]
 fn bad_lines_are_events_and_not_the_end() {
     let mut stage =
         Stage::connected(&format!("nonsense\n\n{CALL_A}{CALL_A}{{\"op\":\"cancel\",\"id\":\"x\"}}\n"));

@@ -74,6 +74,10 @@ pub(crate) struct Pumping {
 /// What fits into a server's pipes: a grandchild that holds them open could write for ever.
 const LAST_WORDS: usize = 1 << 20;
 
+/// Standard error output that is read in one go: a flood of it must not keep the rest waiting, nor fill what a session keeps of
+/// it for a host that has no chance to fetch any meanwhile.
+const COMPLAINTS: usize = 32 << 10;
+
 impl Pumping {
     pub(crate) const NEW: Pumping = Pumping { last_words: LAST_WORDS, starved: false };
 }
@@ -84,6 +88,7 @@ impl Pumping {
 /// Reading never waits for writing. What the server wrote is read before a deadline that has passed meanwhile is judged, up
 /// to what one read takes, so a host that was kept from pumping does not fail calls that were answered. An exit is reported
 /// after what the server left in its pipes was read, up to 1 MiB: a grandchild that holds them open could write for ever.
+/// Before a line of output is judged, what stands on standard error is read, up to 32 KiB, so that a failure tells the newest.
 ///
 /// The documentation of [`Pipes`] says what a driver brings; `tests/` has an implementation in memory.
 pub fn pump<T, P: Pipes + ?Sized>(
@@ -139,7 +144,7 @@ pub fn pump<T, P: Pipes + ?Sized>(
     }
 }
 
-/// One read of each pipe; how many bytes came, counting an end of output as one.
+/// One read of the output and what stands on standard error; how many bytes came, counting an end of output as one.
 fn read<T, P: Pipes + ?Sized>(session: &mut Session<T>, pipes: &mut P, now: Time) -> usize {
     let mut moved = 0;
     let space = session.read_space();
@@ -156,12 +161,16 @@ fn read<T, P: Pipes + ?Sized>(session: &mut Session<T>, pipes: &mut P, now: Time
             Moved::Blocked => {}
         }
     }
+    // All of it, as what was read above is judged next, and a failure tells the newest of what came before it.
     // Small, since it is cleared at every read, and most servers are silent here.
     let mut chunk = [0; 1 << 10];
-    if let Moved::Bytes(count) = pipes.read_stderr(&mut chunk) {
+    let mut complained = 0;
+    while complained < COMPLAINTS {
+        let Moved::Bytes(count) = pipes.read_stderr(&mut chunk) else { break };
         session.handle_stderr(now, chunk.get(..count).unwrap_or_default());
-        moved += count;
+        complained += count;
     }
+    moved += complained;
     moved
 }
 

@@ -49,6 +49,26 @@ fn l22_the_tail_is_the_newest_output_cut_on_a_character_and_marked() {
 }
 
 #[test]
+fn l22_a_failure_tells_what_was_written_before_it() {
+    let lines = "a line of a stack trace\n".repeat(200);
+    for options in [LinkOptions::default(), LinkOptions::bytewise(), LinkOptions::rough(5)] {
+        let text = format!("{lines}out of paper");
+        let peer = Scripted::on(move |said, agenda| {
+            if said.method == "tools/call" {
+                agenda.complain(text.clone());
+                agenda.say(&said.result("7"));
+            }
+            said.method == "tools/call"
+        });
+        let mut runner = Runner::new(server(|_| {}), peer, options);
+        runner.connected();
+        let token = runner.call(call("{}")).unwrap();
+        let failure = runner.ended(token).failure().unwrap();
+        assert_eq!(failure.stderr().as_str(), format!("{lines}out of paper"));
+    }
+}
+
+#[test]
 fn l22_what_stands_on_standard_error_never_fails_a_call() {
     let peer = Scripted::on(|said, agenda| {
         if said.method == "tools/call" {

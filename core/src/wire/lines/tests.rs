@@ -382,6 +382,7 @@ fn w05_control_sequences_go_only_before_an_object() {
         (&b"\x1b[?25l\x1b[2J{\"a\":1}"[..], &b"{\"a\":1}"[..]),
         (b"\x1b]0;title\x07{}", b"{}"),
         (b"\x1b]0;title\x1b\\ {}", b"{}"),
+        (b"\x1b]0;caf\xe9\x07{}", b"{}"),
         (b"\x1bP+q\x1b\x1b\\{}", b"{}"),
         (b"\x1b(B\x1b7\x00\x07\r{}", b"{}"),
         (b"\x1b{}", b"{}"),

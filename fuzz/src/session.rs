@@ -100,7 +100,7 @@ impl Setup {
 
 #[derive(Clone, Debug)]
 struct Event {
-    after: u8,
+    after: Duration,
     what: What,
 }
 
@@ -126,7 +126,12 @@ enum What {
 
 impl Event {
     fn read(source: &mut Source<'_>) -> Event {
-        let after = source.byte();
+        // A deadline is whole milliseconds after some event. What is read at the moment of one depends on what a read takes, so a
+        // microsecond with each step keeps every later event off it.
+        let after = match source.byte() {
+            0 => Duration::ZERO,
+            millis => Duration::from_micros(u64::from(millis) * 1_000 + 1),
+        };
         let what = match source.byte() % 24 {
             0..=3 => What::Call(source.byte()),
             4 => What::Request,
@@ -255,7 +260,7 @@ fn play(setup: Setup, events: &[Event], options: LinkOptions) -> Trace {
     let mut time = Duration::ZERO;
     let (mut plan, mut times) = (VecDeque::new(), Vec::new());
     for event in events {
-        time += Duration::from_millis(u64::from(event.after));
+        time += event.after;
         if let Some(act) = act(&event.what) {
             plan.push_back(act);
             times.push(time);
@@ -276,7 +281,7 @@ fn play(setup: Setup, events: &[Event], options: LinkOptions) -> Trace {
     let mut tokens = Vec::new();
     let mut time = Time::ZERO;
     for event in events {
-        time = time + Duration::from_millis(u64::from(event.after));
+        time = time + event.after;
         runner.run_for(time.since(runner.now()));
         command(&mut runner, &event.what, &mut tokens);
         runner.settle();

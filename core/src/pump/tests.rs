@@ -1,169 +1,48 @@
 use super::*;
 use crate::{Cause, Server, State};
 
-/// A leader that has exited, while a descendant of it writes for ever.
+/// A server of few words.
 #[derive(Default)]
-struct Flooded {
+struct Fake {
+    output: Written,
     read: usize,
+    exit: Option<Exit>,
+    exits_at_end_of_input: bool,
+    /// What is left of its group once it was looked at.
+    later: Option<Tree>,
+    looked_at: bool,
+    signals_after: usize,
 }
 
-impl Pipes for Flooded {
+#[derive(Clone, Copy, Default)]
+enum Written {
+    #[default]
+    Nothing,
+    /// The end of its output, to be read once.
+    End,
+    /// Lines of which something comes, without an end.
+    Flood,
+}
+
+impl Pipes for Fake {
     fn spawn(&mut self, _: &Server) -> Result<u32, StartFailure> {
         Ok(4242)
     }
 
     fn read_stdout(&mut self, space: &mut [u8]) -> Moved {
-        self.read += space.len();
-        // Something comes of nearly every line.
-        for (byte, text) in
-            space.iter_mut().zip(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}\n".iter().cycle())
-        {
-            *byte = *text;
+        match self.output {
+            Written::Nothing => Moved::Blocked,
+            Written::End => {
+                self.output = Written::Nothing;
+                Moved::Ended
+            }
+            Written::Flood => {
+                self.read += space.len();
+                let line = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}\n";
+                space.iter_mut().zip(line.iter().cycle()).for_each(|(byte, text)| *byte = *text);
+                Moved::Bytes(space.len())
+            }
         }
-        Moved::Bytes(space.len())
-    }
-
-    fn read_stderr(&mut self, _: &mut [u8]) -> Moved {
-        Moved::Blocked
-    }
-
-    fn write_stdin(&mut self, bytes: &[u8]) -> Moved {
-        Moved::Bytes(bytes.len())
-    }
-
-    fn take_writable(&mut self) -> bool {
-        false
-    }
-
-    fn close_stdin(&mut self) {}
-
-    fn signal(&mut self, _: Signal) -> Signalled {
-        Signalled::Delivered
-    }
-
-    fn exit(&mut self) -> Option<Exit> {
-        Some(Exit::Code(0))
-    }
-
-    fn reap(&mut self) -> Exit {
-        Exit::Code(0)
-    }
-
-    fn probe(&mut self) -> Tree {
-        Tree::Gone
-    }
-}
-
-/// L15: an exit is told although a descendant keeps the output busy, however small the budget of a run is.
-#[test]
-fn l15_a_busy_output_does_not_hide_an_exit() {
-    for budget in [1, 4 << 10, 256 << 10, 16 << 20] {
-        let mut session = Session::<()>::new(Server::new("flooded", "flooded")).unwrap();
-        let mut pipes = Flooded::default();
-        session.connect(Time::ZERO, ()).unwrap();
-        let mut runs = 0;
-        while session.state() != State::Closing {
-            let _ = pump(&mut session, &mut pipes, Time::ZERO, budget, |output| drop(output));
-            runs += 1;
-            assert!(runs < LAST_WORDS, "budget {budget}: {} bytes read and no exit told", pipes.read);
-        }
-        assert!(pipes.read <= LAST_WORDS + budget + (128 << 10), "budget {budget}: {}", pipes.read);
-    }
-}
-
-/// A leader that closes its output, and exits while nobody looks. Its group is empty when it is looked at first, and alive
-/// when it is looked at again: the number is another's by then.
-#[derive(Default)]
-struct Late {
-    exited: bool,
-    ended: bool,
-    seen_empty: bool,
-    signals_after: usize,
-}
-
-impl Pipes for Late {
-    fn take_writable(&mut self) -> bool {
-        false
-    }
-
-    fn spawn(&mut self, _: &Server) -> Result<u32, StartFailure> {
-        Ok(4242)
-    }
-
-    fn read_stdout(&mut self, _: &mut [u8]) -> Moved {
-        if mem::replace(&mut self.ended, true) { Moved::Blocked } else { Moved::Ended }
-    }
-
-    fn read_stderr(&mut self, _: &mut [u8]) -> Moved {
-        Moved::Blocked
-    }
-
-    fn write_stdin(&mut self, bytes: &[u8]) -> Moved {
-        Moved::Bytes(bytes.len())
-    }
-
-    fn close_stdin(&mut self) {}
-
-    fn signal(&mut self, _: Signal) -> Signalled {
-        self.signals_after += usize::from(self.seen_empty);
-        Signalled::Delivered
-    }
-
-    fn exit(&mut self) -> Option<Exit> {
-        self.exited.then_some(Exit::Code(3))
-    }
-
-    fn reap(&mut self) -> Exit {
-        Exit::Code(3)
-    }
-
-    fn probe(&mut self) -> Tree {
-        if mem::replace(&mut self.seen_empty, true) { Tree::Alive(1) } else { Tree::Gone }
-    }
-}
-
-/// L15: a host that was kept from running for longer than an end of output waits for its exit is still told of that.
-#[test]
-fn l15_an_exit_at_hand_explains_an_end_of_output_however_late() {
-    let mut session = Session::<()>::new(Server::new("late", "late")).unwrap();
-    let mut pipes = Late::default();
-    session.connect(Time::ZERO, ()).unwrap();
-    let waits = pump(&mut session, &mut pipes, Time::ZERO, usize::MAX, |output| drop(output));
-    assert_eq!(waits.why, Why::Loss);
-    pipes.exited = true;
-    let late = Time::from_micros(10_000_000);
-    assert!(pump(&mut session, &mut pipes, late, usize::MAX, |output| drop(output)).closed);
-    assert_eq!(session.end().unwrap().cause, Cause::ExitedInHandshake(Exit::Code(3)));
-}
-
-#[test]
-fn c129_nothing_is_signalled_once_the_group_was_seen_empty() {
-    let mut session = Session::<()>::new(Server::new("late", "late")).unwrap();
-    let mut pipes = Late { exited: true, ..Late::default() };
-    session.connect(Time::ZERO, ()).unwrap();
-    for second in 0..10 {
-        let now = Time::from_micros(second * 1_000_000);
-        let pumped = pump(&mut session, &mut pipes, now, usize::MAX, |output| drop(output));
-        assert_eq!((pumped.closed, pipes.seen_empty, pipes.signals_after), (true, true, 0));
-        session.close(now);
-        session.close(now);
-    }
-    assert!(session.end().unwrap().gone());
-}
-
-/// Leaves at once when its input is closed, and nobody is told from outside.
-#[derive(Default)]
-struct Brief {
-    exited: bool,
-}
-
-impl Pipes for Brief {
-    fn spawn(&mut self, _: &Server) -> Result<u32, StartFailure> {
-        Ok(4242)
-    }
-
-    fn read_stdout(&mut self, _: &mut [u8]) -> Moved {
-        Moved::Blocked
     }
 
     fn read_stderr(&mut self, _: &mut [u8]) -> Moved {
@@ -179,33 +58,97 @@ impl Pipes for Brief {
     }
 
     fn close_stdin(&mut self) {
-        self.exited = true;
+        if self.exits_at_end_of_input {
+            self.exit = Some(Exit::Code(0));
+        }
     }
 
     fn signal(&mut self, _: Signal) -> Signalled {
+        self.signals_after += usize::from(self.looked_at);
         Signalled::Delivered
     }
 
     fn exit(&mut self) -> Option<Exit> {
-        self.exited.then_some(Exit::Code(0))
+        self.exit
     }
 
     fn reap(&mut self) -> Exit {
-        Exit::Code(0)
+        self.exit.unwrap_or(Exit::Unknown)
     }
 
     fn probe(&mut self) -> Tree {
-        Tree::Gone
+        let later = self.later.unwrap_or(Tree::Gone);
+        if mem::replace(&mut self.looked_at, true) { later } else { Tree::Gone }
     }
+}
+
+fn connecting(server: &str) -> Session<()> {
+    let mut session = Session::new(Server::new(server, server)).unwrap();
+    session.connect(Time::ZERO, ()).unwrap();
+    session
+}
+
+/// One run; how it ended, and how many outputs the host got.
+fn run(session: &mut Session<()>, fake: &mut Fake, now: Time, budget: usize) -> (Pumped, usize) {
+    let mut outputs = 0;
+    let pumped = pump(session, fake, now, budget, |_| outputs += 1);
+    (pumped, outputs)
+}
+
+/// A leader that has exited, while a descendant of it writes for ever: its exit is told however small the budget of a run
+/// is, and no run does more than its budget allows, so that a driver can stop after each output.
+#[test]
+fn l15_a_busy_output_does_not_hide_an_exit() {
+    for budget in [1, 4 << 10, 256 << 10, 16 << 20] {
+        let mut session = connecting("flooded");
+        let exit = Some(Exit::Code(0));
+        let mut fake = Fake { output: Written::Flood, exit, ..Fake::default() };
+        // An output costs 64, and a line of 39 bytes may come to one.
+        let most = 10 + 2 * LAST_WORDS / budget.clamp(64, LAST_WORDS);
+        let mut runs = 0;
+        while session.state() != State::Closing {
+            let (_, outputs) = run(&mut session, &mut fake, Time::ZERO, budget);
+            assert!(outputs <= budget.div_ceil(64), "budget {budget}: {outputs} outputs in one run");
+            runs += 1;
+            assert!(runs <= most, "budget {budget}: {} bytes read and no exit told", fake.read);
+        }
+        assert!(fake.read <= LAST_WORDS + budget + (128 << 10), "budget {budget}: {}", fake.read);
+    }
+}
+
+/// L15: a host that was kept from running for longer than an end of output waits for its exit is still told of that.
+#[test]
+fn l15_an_exit_at_hand_explains_an_end_of_output_however_late() {
+    let mut session = connecting("late");
+    let mut fake = Fake { output: Written::End, ..Fake::default() };
+    assert_eq!(run(&mut session, &mut fake, Time::ZERO, usize::MAX).0.why, Why::Loss);
+    fake.exit = Some(Exit::Code(3));
+    assert!(run(&mut session, &mut fake, Time::from_micros(10_000_000), usize::MAX).0.closed);
+    assert_eq!(session.end().unwrap().cause, Cause::ExitedInHandshake(Exit::Code(3)));
+}
+
+/// The group is empty when it is looked at first, and alive when it is looked at again: the number is another's by then.
+#[test]
+fn c129_nothing_is_signalled_once_the_group_was_seen_empty() {
+    let mut session = connecting("late");
+    let exit = Some(Exit::Code(3));
+    let mut fake = Fake { output: Written::End, exit, later: Some(Tree::Alive(1)), ..Fake::default() };
+    for second in 0..10 {
+        let now = Time::from_micros(second * 1_000_000);
+        let (pumped, _) = run(&mut session, &mut fake, now, usize::MAX);
+        assert_eq!((pumped.closed, fake.looked_at, fake.signals_after), (true, true, 0));
+        session.close(now);
+        session.close(now);
+    }
+    assert!(session.end().unwrap().gone());
 }
 
 /// L17: what a run itself brings about is seen in that run.
 #[test]
 fn l17_a_server_that_leaves_at_the_end_of_its_input_is_gone_in_the_same_run() {
-    let mut session = Session::<()>::new(Server::new("brief", "brief")).unwrap();
-    let mut pipes = Brief::default();
-    session.connect(Time::ZERO, ()).unwrap();
-    let _ = pump(&mut session, &mut pipes, Time::ZERO, 1 << 20, |output| drop(output));
+    let mut session = connecting("brief");
+    let mut fake = Fake { exits_at_end_of_input: true, ..Fake::default() };
+    run(&mut session, &mut fake, Time::ZERO, usize::MAX);
     session.close(Time::ZERO);
-    assert!(pump(&mut session, &mut pipes, Time::ZERO, 1 << 20, |output| drop(output)).closed);
+    assert!(run(&mut session, &mut fake, Time::ZERO, usize::MAX).0.closed);
 }

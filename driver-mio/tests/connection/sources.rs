@@ -8,7 +8,7 @@ use std::time::Duration;
 use mio::event::Event;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Token};
-use sans_mcp_mio::{Call, Code, Connection};
+use sans_mcp_mio::{Call, Code, Connection, State};
 
 use crate::support::{Host, LIMIT, Seen, echo, eventually, first_token, fixture, scripted, slow_echo};
 
@@ -155,6 +155,7 @@ fn l19_what_a_turn_leaves_in_a_pipe_is_read_in_the_next_one() {
     (0..WAITERS).for_each(|key| assert!(docs.connect(now, key).is_ok()));
     let pumped = docs.pump(now, |_| {});
     assert!(pumped.starved, "{pumped:?}");
+    assert_eq!(docs.session().state(), State::Ready, "the end is still in the pipe");
     assert_eq!(docs.timeout(now), Some(Duration::ZERO));
     assert_eq!(host.outcome(WAITERS).expect_err("no answer").code(), Code::PROCESS_EXIT);
 }

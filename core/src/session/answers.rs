@@ -10,7 +10,8 @@ use crate::protocol::code;
 use crate::rpc::{Arrival, Stage};
 use crate::sample::bounded;
 use crate::tool::raw;
-use crate::wire::envelope::{self, Envelope};
+use crate::wire::decode;
+use crate::wire::envelope::Envelope;
 use crate::wire::id;
 
 impl<T> Machine<T> {
@@ -183,7 +184,7 @@ impl<T> Machine<T> {
         let (mut code, mut message, mut data) = (None, None, None);
         raw::members(text, |name, value| match &*name {
             "code" => code = value.parse::<i64>().ok(),
-            "message" => message = envelope::string(value),
+            "message" => message = decode::string(value),
             "data" => data = Some(value),
             _ => {}
         });

@@ -7,6 +7,7 @@ use crate::config::Conduct;
 use crate::error::{Cause, FailureKind, InvalidResponse, PeerFault};
 use crate::output::DiagnosticKind;
 use crate::protocol::Version;
+use crate::wire::decode;
 use crate::wire::envelope::Element;
 use crate::wire::envelope::{self, Envelope};
 use crate::wire::lines::{Framed, Oversized};
@@ -186,7 +187,7 @@ impl<T> Machine<T> {
         let raw = |span: &Option<Range<usize>>| span.clone().and_then(|span| text.get(span));
         // A serializer that writes absent members as null is understood.
         if let Some(method) = raw(&envelope.method).filter(|method| *method != "null") {
-            match envelope::string(method) {
+            match decode::string(method) {
                 Some(method) if envelope.version_ok && !envelope.repeated => match raw(&envelope.id) {
                     Some(id) => self.on_request(text, id, &method, envelope.params.clone()),
                     None => self.on_notification(text, &method, envelope.params.clone()),

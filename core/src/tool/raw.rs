@@ -3,44 +3,29 @@
 //! Nothing here recurses: nested values are passed over as raw text, however deep they are.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::ops::Range;
 
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde_json::value::RawValue;
+use serde::de::IgnoredAny;
 
-pub(crate) use crate::wire::envelope::string;
+use crate::wire::decode;
+pub(crate) use crate::wire::decode::string;
 use crate::wire::envelope::{Element, element};
+use crate::wire::json::{self, Member, Members, NotJson};
 
 /// Calls `each` for every member of the object in `json`, in the order of the text. Returns false if it is no object;
 /// members before the fault have then been seen.
-pub(crate) fn members<'a>(json: &'a str, each: impl FnMut(Cow<'a, str>, &'a str)) -> bool {
-    let mut deserializer = serde_json::Deserializer::from_str(json);
-    deserializer.deserialize_map(Members(each)).is_ok() && deserializer.end().is_ok()
-}
-
-struct Members<F>(F);
-
-impl<'de, F: FnMut(Cow<'de, str>, &'de str)> Visitor<'de> for Members<F> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        while let Some((key, value)) = map.next_entry::<&'de RawValue, &'de RawValue>()? {
-            (self.0)(decoded(key.get()), value.get());
+pub(crate) fn members<'a>(json: &'a str, mut each: impl FnMut(Cow<'a, str>, &'a str)) -> bool {
+    let Ok(mut members) = Members::new(json, 0) else { return false };
+    loop {
+        match members.next() {
+            Ok(Some(Member { name, value })) => {
+                each(decode::name(json, name), json.get(value).unwrap_or_default());
+            }
+            Ok(None) => {
+                return json::skip_blanks(members.rest()).is_empty();
+            }
+            Err(NotJson) => return false,
         }
-        Ok(())
-    }
-}
-
-/// The key in raw form is a string, so decoding always succeeds, and most have nothing to decode.
-fn decoded(key: &str) -> Cow<'_, str> {
-    match key.strip_prefix('"').and_then(|key| key.strip_suffix('"')) {
-        Some(plain) if !plain.contains('\\') => Cow::Borrowed(plain),
-        _ => string(key).unwrap_or_default(),
     }
 }
 
@@ -81,6 +66,11 @@ pub(crate) fn is_array(json: &str) -> bool {
 
 /// The byte at which `json` stops being one JSON value, if it is not one.
 pub(crate) fn fault(json: &str) -> Option<usize> {
+    if let Ok(rest) = json::skip_value(json::skip_blanks(json.as_bytes()))
+        && json::skip_blanks(rest).is_empty()
+    {
+        return None;
+    }
     let error = serde_json::from_str::<IgnoredAny>(json).err()?;
     if error.is_eof() {
         return Some(json.len());

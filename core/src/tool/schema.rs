@@ -13,6 +13,8 @@ mod graph;
 #[cfg(feature = "schema")]
 mod pattern;
 #[cfg(feature = "schema")]
+mod plain;
+#[cfg(feature = "schema")]
 mod price;
 
 #[cfg(feature = "schema")]

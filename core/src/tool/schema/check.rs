@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::SchemaNote;
 use super::graph::Graph;
+use super::plain::Plain;
 use super::price::{Level, Prices};
 use crate::config::Limits;
 use crate::sample::escaped;
@@ -108,6 +109,8 @@ impl Check {
 
 #[derive(Debug)]
 struct Compiled {
+    /// If the schema is so plain that most values need not be checked.
+    plain: Option<Plain>,
     validator: Validator,
     prices: Prices,
     size: usize,
@@ -130,10 +133,13 @@ impl Compiled {
             .with_pattern_options(PatternOptions::regex().size_limit(PATTERN).dfa_size_limit(PATTERN))
             .build(&schema)
             .map_err(|error| set_aside(&error))?;
-        Ok(Compiled { validator, prices, size })
+        Ok(Compiled { plain: Plain::read(&schema), validator, prices, size })
     }
 
     fn check(&self, value: &str) -> Result<(), String> {
+        if self.plain.as_ref().is_some_and(|plain| plain.surely_accepts(value)) {
+            return Ok(());
+        }
         let extent = raw::extent(value);
         let Some(steps) = self.prices.at(extent.depth).and_then(|level| affordable(level, extent)) else {
             return Ok(());

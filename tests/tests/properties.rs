@@ -70,6 +70,15 @@ mod properties {
         env::var(name).ok().and_then(|text| text.parse().ok())
     }
 
+    /// The numbers of one seed. Every choice of a strategy begins a generator of its own, so beginning one has to be cheap.
+    fn random(seed: u64) -> TestRng {
+        let mut bytes = [0; 16];
+        let halves = [seed, !seed].map(|half| half.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes());
+        bytes[..8].copy_from_slice(&halves[0]);
+        bytes[8..].copy_from_slice(&halves[1]);
+        TestRng::from_seed(RngAlgorithm::XorShift, &bytes)
+    }
+
     /// Plays the histories of one strategy, by seed.
     fn check(
         test: &str,
@@ -82,10 +91,7 @@ mod properties {
         };
         for seed in seeds {
             let config = Config { failure_persistence: None, max_shrink_iters: 20_000, ..Config::default() };
-            let mut bytes = [0; 32];
-            bytes[..8].copy_from_slice(&seed.to_le_bytes());
-            let mut runner =
-                TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
+            let mut runner = TestRunner::new_with_rng(config, random(seed));
             let tree = strategy.new_tree(&mut runner).unwrap();
             let failed =
                 runner.run_one(tree, |(setup, steps)| holds(setup, &steps).map_err(TestCaseError::fail));
@@ -146,8 +152,7 @@ mod properties {
     #[test]
     fn a_seed_gives_the_same_history_again() {
         let draw = || {
-            let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
-            let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+            let mut runner = TestRunner::new_with_rng(Config::default(), random(7));
             honest().new_tree(&mut runner).unwrap().current()
         };
         assert_eq!(draw(), draw());

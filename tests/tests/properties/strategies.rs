@@ -23,8 +23,7 @@ fn setup(lies: bool) -> impl Strategy<Value = Setup> {
         1 => Just(Temper::Lingering),
     ];
     let rarely = || prop::bool::weighted(0.12);
-    let handshake =
-        prop_oneof![2 => Just(None), 8 => Just(Some(Answer::Result)), 2 => answer().prop_map(Some)];
+    let handshake = prop_oneof![2 => Just(None), 8 => Just(Some(Answer::Result)), 2 => any::<u8>().prop_map(|number| Some(answer(number)))];
     let often = || prop::bool::weighted(0.25);
     let rare = (rarely(), rarely(), rarely(), often(), often(), rarely());
     (temper, rare, handshake).prop_map(
@@ -42,91 +41,102 @@ fn setup(lies: bool) -> impl Strategy<Value = Setup> {
     )
 }
 
+/// A step is drawn as four numbers, of which smaller ones make a simpler step: a strategy for each kind would begin a
+/// generator for each kind that it did not choose, which costs more than playing the history.
 fn step(lies: bool) -> impl Strategy<Value = Step> {
-    prop_oneof![
-        6 => Just(Step::Connect),
-        48 => (0_u8..5, 0_u8..40, prop::bool::weighted(0.4), 0_u8..70)
-            .prop_map(|(tool, timeout, progress, size)| Step::Call { tool, timeout: timeout / 2, progress, size }),
-        9 => any::<u8>().prop_map(Step::Request),
-        9 => (0_u8..20).prop_map(Step::Ping),
-        9 => Just(Step::List),
-        3 => Just(Step::Notify),
-        18 => prop_oneof![0_u8..3, any::<u8>()].prop_map(Step::Cancel),
-        12 => any::<u8>().prop_map(Step::Respond),
-        1 => (0_u8..60).prop_map(Step::Shutdown),
-        1 => Just(Step::Close),
-        24 => (0_u16..300).prop_map(Step::Advance),
-        12 => Just(Step::Tick),
-        54 => (prop_oneof![0_u8..3, any::<u8>()], answer()).prop_map(|(which, how)| Step::Answer(which, how)),
-        30 => saying().prop_map(Step::Say),
-        3 => any::<u8>().prop_map(Step::Complain),
-        24 => prop_oneof![0_u16..30, 0_u16..3_000].prop_map(Step::Feed),
-        24 => prop_oneof![1 => 0_u8..200, 3 => Just(255_u8)].prop_map(Step::Take),
-        1 => Just(Step::CloseInput),
-        1 => Just(Step::EndOutput),
-        1 => any::<bool>().prop_map(Step::Exit),
-        18 => (0_u8..6).prop_map(Step::Poll),
-        72 => Just(Step::Drain),
-        (if lies { 60 } else { 1 }) => lie(lies),
-    ]
+    let kinds = 0_u16..if lies { 440 } else { 380 };
+    (kinds, any::<u8>(), any::<u8>(), any::<u16>()).prop_map(|(kind, one, other, wide)| match kind {
+        0..72 => Step::Drain,
+        72..84 => Step::Tick,
+        84..108 => Step::Advance(wide % 300),
+        108..126 => Step::Poll(one % 6),
+        126..180 => Step::Answer(which(wide), answer(one)),
+        180..210 => Step::Say(saying(one, other)),
+        210..216 => Step::Connect,
+        216..264 => Step::Call {
+            tool: one % 5,
+            timeout: (other % 40) / 2,
+            progress: wide % 5 < 2,
+            size: (wide / 5 % 70) as u8,
+        },
+        264..273 => Step::Request(one),
+        273..282 => Step::Ping(one % 20),
+        282..291 => Step::List,
+        291..294 => Step::Notify,
+        294..312 => Step::Cancel(which(wide)),
+        312..324 => Step::Respond(one),
+        324..348 => Step::Feed(wide % if one < 128 { 30 } else { 3_000 }),
+        348..372 => Step::Take(if one < 64 { other % 200 } else { u8::MAX }),
+        372..375 => Step::Complain(one),
+        375 => Step::Shutdown(one % 60),
+        376 => Step::Close,
+        377 => Step::CloseInput,
+        378 => Step::EndOutput,
+        379 => Step::Exit(one < 128),
+        _ => Step::Lie(lie(one, other)),
+    })
 }
 
-/// A lie, or what stands in for one.
-fn lie(lies: bool) -> impl Strategy<Value = Step> {
-    let lie = prop_oneof![
-        Just(Lie::Spawned),
-        Just(Lie::SpawnFailed),
-        Just(Lie::Exited),
-        Just(Lie::Reaped),
-        Just(Lie::Gone),
-        Just(Lie::Left),
-        Just(Lie::InputClosed),
-        Just(Lie::OutputEnded),
-        any::<u8>().prop_map(Lie::Written),
-        Just(Lie::Writable),
-        Just(Lie::NotPermitted),
-        any::<u8>().prop_map(Lie::Read),
-        Just(Lie::Earlier),
-    ];
-    lie.prop_map(move |lie| if lies { Step::Lie(lie) } else { Step::Drain })
+/// One of the newest, or any.
+fn which(number: u16) -> u8 {
+    let [half, any] = number.to_be_bytes();
+    if half < 128 { any % 3 } else { any }
 }
 
-fn answer() -> impl Strategy<Value = Answer> {
-    prop_oneof![
-        12 => Just(Answer::Result),
-        6 => Just(Answer::More),
-        2 => Just(Answer::Error),
-        1 => Just(Answer::OddError),
-        2 => Just(Answer::Twice),
-        1 => Just(Answer::StringId),
-        1 => Just(Answer::Fraction),
-        1 => Just(Answer::Both),
-        1 => Just(Answer::Neither),
-        1 => Just(Answer::NoVersion),
-        1 => Just(Answer::Null),
-        1 => Just(Answer::TooLong),
-        1 => Just(Answer::NoText),
-        1 => Just(Answer::Batch),
-        1 => Just(Answer::Half),
-    ]
+fn lie(number: u8, count: u8) -> Lie {
+    match number % 13 {
+        0 => Lie::Spawned,
+        1 => Lie::SpawnFailed,
+        2 => Lie::Exited,
+        3 => Lie::Reaped,
+        4 => Lie::Gone,
+        5 => Lie::Left,
+        6 => Lie::InputClosed,
+        7 => Lie::OutputEnded,
+        8 => Lie::Written(count),
+        9 => Lie::Writable,
+        10 => Lie::NotPermitted,
+        11 => Lie::Read(count),
+        _ => Lie::Earlier,
+    }
 }
 
-fn saying() -> impl Strategy<Value = Saying> {
-    prop_oneof![
-        1 => Just(Saying::Noise),
-        1 => Just(Saying::Brace),
-        1 => Just(Saying::Blank),
-        2 => Just(Saying::Ping),
-        3 => Just(Saying::Roots),
-        1 => Just(Saying::Unknown),
-        1 => Just(Saying::NullId),
-        2 => Just(Saying::CancelRoots),
-        4 => Just(Saying::ListChanged),
-        9 => any::<u8>().prop_map(Saying::Progress),
-        2 => (0_u8..12).prop_map(Saying::Notifications),
-        2 => any::<u8>().prop_map(Saying::Again),
-        1 => Just(Saying::Stranger),
-        1 => Just(Saying::Uncorrelated),
-        1 => (0_u8..40).prop_map(Saying::Pings),
-    ]
+fn answer(number: u8) -> Answer {
+    match number % 33 {
+        0..12 => Answer::Result,
+        12..18 => Answer::More,
+        18..20 => Answer::Error,
+        20..22 => Answer::Twice,
+        22 => Answer::OddError,
+        23 => Answer::StringId,
+        24 => Answer::Fraction,
+        25 => Answer::Both,
+        26 => Answer::Neither,
+        27 => Answer::NoVersion,
+        28 => Answer::Null,
+        29 => Answer::TooLong,
+        30 => Answer::NoText,
+        31 => Answer::Batch,
+        _ => Answer::Half,
+    }
+}
+
+fn saying(number: u8, count: u8) -> Saying {
+    match number % 32 {
+        0..9 => Saying::Progress(count),
+        9..13 => Saying::ListChanged,
+        13..16 => Saying::Roots,
+        16..18 => Saying::CancelRoots,
+        18..20 => Saying::Ping,
+        20..22 => Saying::Notifications(count % 12),
+        22..24 => Saying::Again(count),
+        24 => Saying::Noise,
+        25 => Saying::Brace,
+        26 => Saying::Blank,
+        27 => Saying::Unknown,
+        28 => Saying::NullId,
+        29 => Saying::Stranger,
+        30 => Saying::Uncorrelated,
+        _ => Saying::Pings(count % 40),
+    }
 }

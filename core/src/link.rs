@@ -199,6 +199,19 @@ impl Link {
         self.fill_replies(BURST);
     }
 
+    /// Whether replies go out before more of them are made: half of their reserve is used, and the child's input can take
+    /// them. Nothing else is encoded then, since what waits may be due by now.
+    pub(crate) fn puts_replies_first(&mut self) -> bool {
+        if !self.replies.is_half_full() || self.blocked || self.input != Input::Open {
+            return false;
+        }
+        if self.commit.rest().is_empty() {
+            self.commit.restart();
+            self.fill_replies(BURST);
+        }
+        true
+    }
+
     fn fill_replies(&mut self, share: usize) {
         while self.commit.len() < share {
             let Some(reply) = self.replies.pop() else { break };

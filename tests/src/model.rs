@@ -57,7 +57,8 @@ pub(crate) struct Model {
     asked: Vec<Asked>,
     last_asked: u64,
     window: Option<(Time, u32)>,
-    line: Vec<u8>,
+    /// What the server said and the session has not listened to.
+    unread: Vec<u8>,
     told: Vec<String>,
 }
 
@@ -148,7 +149,7 @@ impl Model {
             asked: Vec::new(),
             last_asked: 0,
             window: None,
-            line: Vec::new(),
+            unread: Vec::new(),
             told: Vec::new(),
         }
     }

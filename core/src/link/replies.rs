@@ -53,6 +53,10 @@ impl Replies {
         self.queue.is_empty()
     }
 
+    pub(super) fn is_half_full(&self) -> bool {
+        self.bytes > self.limit / 2
+    }
+
     /// Queues a reply; gives it back if the reserve has no room for it.
     pub(crate) fn push(&mut self, reply: QueuedReply) -> Result<(), QueuedReply> {
         if self.bytes + reply.bytes() > self.limit {

@@ -44,6 +44,10 @@ impl<T> Session<T> {
             if let Some(step) = self.machine.settle_next() {
                 return step;
             }
+            // A server that reads its replies is not to be ended for asking much in one go.
+            if self.machine.link.puts_replies_first() {
+                return Step::Write;
+            }
             if read < READ && self.read_message() {
                 read += 1;
                 continue;

@@ -1,5 +1,6 @@
 //! What needs a look inside.
 
+mod bursts;
 mod oddities;
 
 use super::*;
@@ -10,7 +11,12 @@ use crate::wire::id;
 
 /// A session that is connected to a server with tools, none of them listed.
 fn ready() -> Session<u8> {
+    ready_within(Limits::default())
+}
+
+fn ready_within(limits: Limits) -> Session<u8> {
     let mut server = Server::new("docs", "docs-server");
+    server.settings.limits = limits;
     server.settings.list_on_connect = false;
     let mut session = Session::new(server).unwrap();
     session.connect(Time::ZERO, 0).unwrap();

@@ -176,7 +176,8 @@ impl Model {
     }
 
     pub(crate) fn ended(&mut self) {
-        self.line_ended();
+        let rest = std::mem::take(&mut self.unread);
+        self.line(&rest);
         self.output_ended = true;
         self.noticed_loss();
     }
@@ -284,7 +285,8 @@ impl Model {
 
     /// Lines that are offered; an error says what should be.
     pub(crate) fn offered(&mut self, labels: &[String]) -> Result<(), Vec<String>> {
-        self.writing.offered(labels).map_or(Ok(()), Err)
+        let only_replies = self.puts_replies_first();
+        self.writing.offered(labels, only_replies).map_or(Ok(()), Err)
     }
 
     /// Whether there is something that an input which takes bytes should have got.
@@ -295,12 +297,12 @@ impl Model {
     /// The input is full, or takes bytes again.
     pub(crate) fn full(&mut self, full: bool) {
         self.writing.fill(full);
-        self.due();
+        self.listen();
     }
 
     pub(crate) fn written(&mut self, whole: usize, part: bool) {
         self.writing.written(whole, part);
-        self.due();
+        self.listen();
     }
 
     /// What the caller with this token is told.

@@ -21,17 +21,27 @@ const SECOND: Duration = Duration::from_secs(1);
 impl Model {
     /// The server's output, cut in any way.
     pub(crate) fn received(&mut self, bytes: &[u8]) {
-        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            self.line.extend_from_slice(piece);
-            if piece.ends_with(b"\n") {
-                self.line_ended();
-            }
+        self.unread.extend_from_slice(bytes);
+        self.listen();
+    }
+
+    /// Hears line after line, unless replies go first.
+    pub(super) fn listen(&mut self) {
+        while !self.puts_replies_first()
+            && let Some(end) = self.unread.iter().position(|byte| *byte == b'\n')
+        {
+            let line: Vec<u8> = self.unread.drain(..=end).collect();
+            self.line(&line);
         }
         self.due();
     }
 
-    pub(super) fn line_ended(&mut self) {
-        let line = std::mem::take(&mut self.line);
+    /// Half of what may wait of replies does, and can be written: a server that reads is not to be ended for asking much.
+    pub(super) fn puts_replies_first(&self) -> bool {
+        self.writing.puts_replies_first(self.settings.limits.replies / 2)
+    }
+
+    pub(super) fn line(&mut self, line: &[u8]) {
         if !matches!(self.life, Life::Handshake | Life::Ready | Life::Draining | Life::Losing) {
             return;
         }

@@ -66,6 +66,11 @@ impl Writing {
         self.replies.iter().map(|line| line.size).sum()
     }
 
+    /// Whether replies that take more than this are to be written before anything else is done, since they can be.
+    pub(super) fn puts_replies_first(&self, most: usize) -> bool {
+        self.reply_bytes() > most && !self.is_stuck()
+    }
+
     pub(super) fn delivery(&self, id: u64) -> Delivery {
         self.delivered.get(&id).copied().unwrap_or(Delivery::NotSent)
     }
@@ -117,9 +122,11 @@ impl Writing {
     }
 
     /// These lines are offered; the first may be the rest of one that was begun. Gives what should be offered instead, if it
-    /// is not these.
-    pub(super) fn offered(&mut self, labels: &[String]) -> Option<Vec<String>> {
-        if self.going.is_empty() {
+    /// is not these. Only replies should be where they go before the rest.
+    pub(super) fn offered(&mut self, labels: &[String], only_replies: bool) -> Option<Vec<String>> {
+        if self.going.is_empty() && only_replies {
+            self.going.append(&mut self.replies);
+        } else if self.going.is_empty() {
             self.going.append(&mut self.notices);
             self.going.append(&mut self.replies);
             self.going.append(&mut self.rest);

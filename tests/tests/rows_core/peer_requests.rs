@@ -206,6 +206,26 @@ fn l26_a_server_that_asks_and_does_not_read_ends_the_session() {
 }
 
 #[test]
+fn l26_a_server_that_reads_is_not_ended_for_asking_much_in_one_go() {
+    for separator in ["\n", " "] {
+        let peer = Scripted::on(move |said, agenda| {
+            if said.method == "tools/call" {
+                let pings = format!("{}{separator}", asks("1", "ping")).into_bytes();
+                agenda.write(ms(0), sans_mcp_tests::peer::Bytes::repeated(pings, 5_000));
+                agenda.write(ms(0), "\n");
+                agenda.say(&format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"content":[]}}}}"#, said.id));
+            }
+            said.method == "tools/call"
+        });
+        let mut runner = connected_to(server(|settings| settings.limits.replies = 2_000), peer);
+        let token = runner.call(call("{}")).unwrap();
+        assert!(runner.ended(token).answer().is_some(), "{}", runner.trace());
+        runner.settle();
+        assert_eq!((runner.counters().pings, replies(&runner).len()), (5_000, 5_000));
+    }
+}
+
+#[test]
 fn l26_the_reserve_of_replies_is_kept_to_the_byte() {
     let pong = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n".len();
     for (limit, pings, lives) in [(40 * pong, 40, true), (40 * pong, 41, false), (40 * pong - 1, 40, false)] {

@@ -63,3 +63,15 @@ pub mod code {
     /// The receiver failed; also stands in for a server's error that carries no code of its own.
     pub const INTERNAL_ERROR: i64 = -32603;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_revision_is_shown_by_the_name_that_it_is_found_by() {
+        for version in Version::LEGACY {
+            assert_eq!(Version::from_name(&version.to_string()), Some(version));
+        }
+    }
+}

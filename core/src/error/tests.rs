@@ -101,6 +101,23 @@ fn l17_an_end_tells_its_exit_once() {
     );
 }
 
+#[test]
+fn l17_an_end_says_what_is_left_of_the_server() {
+    let told = |tree, signal_refused| {
+        let (cause, stderr) = (Cause::Closed, Arc::default());
+        End { server: "docs".into(), cause, exit: None, tree, signal_refused, stderr }.to_string()
+    };
+    let words = [
+        (Tree::Gone, false, "no process left"),
+        (Tree::Alive(2), false, "2 or more processes left"),
+        (Tree::Alive(1), true, "1 or more processes left, the system forbids the signal"),
+        (Tree::Unknown, false, "whether a process is left could not be found out"),
+    ];
+    for (tree, refused, words) in words {
+        assert_eq!(told(tree, refused), format!("server `docs`: closed by the host; {words}"));
+    }
+}
+
 /// L06: a command line that was given as a command is told apart from a program that is not there.
 #[test]
 fn l06_a_command_with_a_blank_that_is_not_found_says_that_arguments_go_separately() {

@@ -298,3 +298,6 @@ fn push_string(out: &mut String, text: &str) {
     // Writing a string into memory cannot fail.
     out.push_str(&serde_json::to_string(text).unwrap_or_default());
 }
+
+#[cfg(test)]
+mod tests;

@@ -50,7 +50,7 @@ impl Stage {
         self.say(json!({"jsonrpc": "2.0", "id": id, "result": {
             "protocolVersion": "2025-11-25",
             "capabilities": {"tools": {"listChanged": true}, "logging": {}},
-            "serverInfo": {"name": "stage", "version": "1"}, "instructions": "be kind"}}));
+            "serverInfo": {"name": "stage", "version": "1", "title": "A stage"}, "instructions": "be kind"}}));
         assert_eq!(self.request("notifications/initialized")["id"], Value::Null);
         let id = self.request("tools/list")["id"].clone();
         self.say(json!({"jsonrpc": "2.0", "id": id, "result": {"tools": [
@@ -160,7 +160,7 @@ fn a_script_connects_by_itself_and_its_commands_wait_for_that() {
     let ready = stage.only_event();
     assert_eq!(
         ready,
-        json!({"event": "ready", "server": {"name": "stage", "version": "1"}, "version": "2025-11-25",
+        json!({"event": "ready", "server": {"name": "stage", "version": "1", "title": "A stage"}, "version": "2025-11-25",
             "instructions": "be kind", "tools": ["echo", "plain"], "ms": 0.0})
     );
     assert_eq!(stage.request("tools/call")["params"]["name"], "plain");

@@ -250,6 +250,26 @@ mod tests {
     }
 
     #[test]
+    fn every_type_of_json_has_a_name_and_what_is_none_may_be_any() {
+        let told = |schema: &str| {
+            let kind = type_of(&format!(r#"{{"properties":{{"a":{schema}}}}}"#), "a");
+            kind.map(|kind| kind.to_string()).unwrap_or_default()
+        };
+        let all = "string | integer | number | boolean | null | array | object";
+        let names = r#"["string","integer","number","boolean","null","array","object"]"#;
+        assert_eq!(told(&format!(r#"{{"type":{names}}}"#)), all);
+        assert_eq!(told(r#"{"enum":["a",1,1.5,true,null,[],{}]}"#), all);
+        for any in [
+            r#"{"type":"file"}"#,
+            r#"{"type":["string","file"]}"#,
+            r#"{"anyOf":[{"type":"string"},{}]}"#,
+            r#"{"anyOf":[]}"#,
+        ] {
+            assert_eq!(told(any), "any", "{any}");
+        }
+    }
+
+    #[test]
     fn w07_a_schema_that_no_tree_can_hold_still_names_its_arguments() {
         let schema = r#"{"properties":{"a":{"default":1e999},"b":{"description":"\ud800"}}}"#;
         assert_eq!(names(schema), ["a", "b"]);

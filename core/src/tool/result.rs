@@ -377,6 +377,11 @@ mod tests {
     }
 
     #[test]
+    fn members_of_a_block_that_nobody_knows_are_passed_over() {
+        assert_eq!(parse(r#"{"content":[{"later":1,"type":"text","text":"a","_meta":{}}]}"#).text(), "a");
+    }
+
+    #[test]
     fn a_resource_has_text_or_a_blob() {
         let result = parse(
             r#"{"content":[{"type":"resource","annotations":{"priority":1},"resource":{"uri":"u","mimeType":"m","text":"t"}},{"type":"resource","resource":{"uri":"u","blob":"AA=="}},{"type":"resource","resource":{"uri":"u"}},{"type":"image","data":"AA==","mimeType":"image/png"}]}"#,

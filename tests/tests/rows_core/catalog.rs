@@ -192,6 +192,34 @@ fn l25_an_unknown_name_on_a_stale_catalog_walks_once_within_its_own_deadline() {
     assert!(!runner.session().catalog_is_stale());
 }
 
+/// The token that progress is told by is known only when the call goes out.
+#[test]
+fn l21_a_call_that_waited_for_the_list_fails_if_its_parameters_have_grown_too_large() {
+    let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    let peer = Scripted::on(move |said, agenda| {
+        if said.params["name"] == "t" {
+            agenda.say(changed);
+        }
+        false
+    });
+    let mut runner = connected_to(
+        server(|settings| {
+            settings.limits.parameters = 1_024;
+            settings.limits.send_queue = 4_096;
+        }),
+        peer.listing([list(&["t"]), list(&["t", "later"])]),
+    );
+    let token = runner.call(call("{}")).unwrap();
+    runner.ended(token);
+    let around = r#"{"name":"later","arguments":{"a":""}}"#.len();
+    let fits = Call::new("later", format!(r#"{{"a":"{}"}}"#, "a".repeat(1_024 - around)));
+    let token = runner.call(fits.clone().progress()).unwrap();
+    assert_eq!(runner.ended(token).code(), Some(Code::INVALID_ARGUMENTS));
+    let token = runner.call(fits).unwrap();
+    assert!(runner.ended(token).answer().is_some());
+    assert_eq!((runner.sent("tools/call"), runner.counters().queued_bytes), (2, 0));
+}
+
 #[test]
 fn l34_a_call_carries_meta_and_reserved_keys_are_refused() {
     let mut runner = connected(Scripted::default());

@@ -43,3 +43,13 @@ fn l28_a_server_that_does_not_answer_is_unhealthy_refused_and_closed() {
     assert_eq!(runner.closed().cause, Cause::Unhealthy(ms(200)));
     assert!(runner.closed().gone());
 }
+
+#[test]
+fn l28_a_session_that_drains_is_not_asked_any_more() {
+    let mut runner = connected_to(server(checked), Scripted::silent());
+    runner.call(call("{}")).unwrap();
+    runner.run_for(ms(500));
+    runner.shutdown(ms(3_000));
+    runner.run_for(ms(2_500));
+    assert_eq!((runner.sent("ping"), runner.is_closed()), (0, false));
+}

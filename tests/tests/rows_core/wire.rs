@@ -185,3 +185,22 @@ fn w08_elsewhere_a_batch_is_reported_and_answers_nothing() {
         assert_eq!(runner.ended(token).code(), Some(Code::TIMEOUT));
     }
 }
+
+#[test]
+fn w08_what_follows_a_batch_on_its_line_is_noise() {
+    let peer = answering(b"[{\"jsonrpc\":\"2.0\",\"id\":<ID>,\"result\":{\"content\":[]}}] and more\n")
+        .shaking(initialize("2025-03-26", r#"{"tools":{}}"#));
+    let mut runner = connected_to(server(|_| {}), peer);
+    let token = runner.call(call("{}").timeout(Some(ms(100)))).unwrap();
+    assert!(runner.ended(token).answer().is_some());
+    assert_eq!((runner.counters().noise_lines, runner.session().noise_samples()[0].trim()), (1, "and more"));
+}
+
+#[test]
+fn w05_a_method_that_is_no_text_or_has_no_version_is_noise() {
+    let (runner, now, _) = at_once(
+        b"{\"jsonrpc\":\"2.0\",\"id\":<ID>,\"method\":7,\"result\":{}}\n{\"method\":\"ping\",\"id\":1}\n",
+        |_| {},
+    );
+    assert_eq!((now, runner.counters().noise_lines, runner.counters().pings), ("open", 2, 0));
+}

@@ -335,3 +335,16 @@ fn l04_json_errors_do_not_repeat_a_value() {
         assert!(shown.contains("line 1 column"), "{shown}");
     }
 }
+
+#[test]
+fn l02_the_steps_of_a_close_are_read_as_milliseconds_and_cannot_be_endless() {
+    let read = |value: &str| {
+        Server::from_json(&format!(
+            r#"{{"name": "docs", "command": "d", "settings": {{"timeouts": {{"end_of_input": 250, "terminate": {value}}}}}}}"#
+        ))
+    };
+    let timeouts = read("750").unwrap().settings.timeouts;
+    let milliseconds = Duration::from_millis;
+    assert_eq!((timeouts.end_of_input, timeouts.terminate), (milliseconds(250), milliseconds(750)));
+    assert!(matches!(read("null"), Err(ConfigError::Json { .. })));
+}

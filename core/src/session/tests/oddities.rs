@@ -153,7 +153,7 @@ fn w07_odd_text_in_errors_and_in_the_handshake_is_replaced() {
     let mut session = connected("2025-11-25", |_| {});
     session.ping(Time::ZERO, None, 1).unwrap();
     drain(&mut session);
-    let error = r#"{"code":-1,"code":-32000,"message":"bad \ud800 hunter2hunter2 \u001b[2J"}"#;
+    let error = r#"{"code":-1,"code":-32000,"message":"bad \ud800 hunter2hunter2 \u001b[2J","more":1}"#;
     read(&mut session, &format!(r#"{{"jsonrpc":"2.0","id":3,"error":{error}}}"#));
     let Output::Complete(done) = session.poll_output() else { panic!("the call is settled") };
     let failure = done.outcome.unwrap_err();
@@ -388,6 +388,20 @@ fn l21_a_notification_that_has_no_room_is_refused() {
     session.notify(Time::ZERO, "notifications/x", Some(&params)).unwrap();
     let refused = session.notify(Time::ZERO, "notifications/x", Some(&params)).unwrap_err();
     assert_eq!(refused.code(), Code::BUSY);
+}
+
+/// L21: so do the parameters of a request.
+#[test]
+fn l21_a_request_that_has_no_room_is_refused() {
+    let mut session = connected("2025-11-25", |server| {
+        server.settings.limits.send_queue = 1 << 10;
+        server.settings.limits.parameters = 1 << 10;
+    });
+    let params = format!(r#"{{"a":"{}"}}"#, "x".repeat(600));
+    let request = || crate::Request::new("vendor/x").params(params.as_str());
+    session.request(Time::ZERO, request(), 1).unwrap();
+    let refused = session.request(Time::ZERO, request(), 2).unwrap_err();
+    assert_eq!((refused.value, refused.refusal.code()), (2, Code::BUSY));
 }
 
 /// L29: a failure says which session it belongs to, and nothing of it shows what was handed in or sent.

@@ -95,6 +95,18 @@ fn l22_counts_are_those_of_the_server() {
     assert_eq!((small.bytes_seen(), small.truncated()), (17, true));
 }
 
+#[test]
+fn l22_an_excerpt_begins_with_a_whole_character() {
+    let mut collector = collector(64, &[]);
+    collector.push("one\nsnow: \u{2603}\u{2603}\nend".as_bytes());
+    let tail = collector.snapshot();
+    // The limit would begin within the first snowman.
+    for limit in [8, 9] {
+        assert_eq!(tail.excerpt(limit), "\u{2603} | end", "{limit}");
+    }
+    assert_eq!(tail.excerpt(10), "\u{2603}\u{2603} | end");
+}
+
 /// Works on the whole input at once, with the redaction that its own tests prove.
 fn oracle(bytes: &[u8], limit: usize, secrets: &[&str]) -> (String, bool) {
     let open = (1..=bytes.len())

@@ -114,6 +114,7 @@ fn w02_the_id_is_the_raw_text_at_the_top_level() {
 fn w02_a_long_id_is_told_and_not_kept() {
     let fits = format!(r#""{}""#, "a".repeat(IdText::MOST - 2));
     assert_eq!(id(&format!(r#"{{"id":{fits}}}"#)), Some(fits));
+    assert_eq!(format!("{:?}", scan(br#"{"id":"a"}"#, 7).id().unwrap()), "\"a\"");
     for long in [format!(r#""{}""#, "a".repeat(IdText::MOST - 1)), "1".repeat(1_000)] {
         let scanner = scan(format!(r#"{{"id":{long},"result":1}}"#).as_bytes(), 7);
         assert_eq!((scanner.id(), scanner.answered()), (None, None));

@@ -18,7 +18,7 @@ mod properties {
     use strategies::{honest, lying};
 
     /// Histories that each test plays by default.
-    const CASES: u64 = 400;
+    const CASES: u64 = 2_000;
 
     thread_local! {
         static REACHED: RefCell<BTreeSet<&'static str>> = const { RefCell::new(BTreeSet::new()) };

@@ -3,6 +3,8 @@
 //! This layer knows no MCP method. It gives an entry out by value, and a completion can only be built from an entry:
 //! removal is the settlement, and there is no second one.
 
+mod ascending;
+mod deadlines;
 mod pending;
 mod settled;
 

@@ -1,9 +1,11 @@
-//! The pending table and its deadlines.
+//! The pending table.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::ascending::Ascending;
+use super::deadlines::Deadlines;
 use crate::time::Time;
 
 /// Everything that waits: each accepted token is in exactly one entry, and each request on the wire has one.
@@ -12,8 +14,8 @@ use crate::time::Time;
 #[derive(Debug)]
 #[cfg_attr(feature = "explore", derive(Clone))]
 pub(crate) struct Pending<O, W> {
-    entries: BTreeMap<u64, Entry<O, W>>,
-    deadlines: BTreeSet<(Time, u64)>,
+    entries: Ascending<u64, Entry<O, W>>,
+    deadlines: Deadlines,
     /// Entries that have no request of their own.
     waiting: BTreeSet<u64>,
 }
@@ -94,7 +96,7 @@ impl<O, W> Entry<O, W> {
 
 impl<O, W> Pending<O, W> {
     pub(crate) fn new() -> Pending<O, W> {
-        Pending { entries: BTreeMap::new(), deadlines: BTreeSet::new(), waiting: BTreeSet::new() }
+        Pending { entries: Ascending::new(), deadlines: Deadlines::new(), waiting: BTreeSet::new() }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -108,7 +110,7 @@ impl<O, W> Pending<O, W> {
 
     pub(crate) fn insert(&mut self, id: u64, entry: Entry<O, W>) {
         if let Some(deadline) = entry.timing.deadline {
-            self.deadlines.insert((deadline, id));
+            self.deadlines.insert(deadline, id);
         }
         if entry.is_waiting() {
             self.waiting.insert(id);
@@ -118,9 +120,9 @@ impl<O, W> Pending<O, W> {
 
     /// Settles: the entry leaves the table and all its indexes.
     pub(crate) fn take(&mut self, id: u64) -> Option<Entry<O, W>> {
-        let entry = self.entries.remove(&id)?;
+        let entry = self.entries.take(id)?;
         if let Some(deadline) = entry.timing.deadline {
-            self.deadlines.remove(&(deadline, id));
+            self.deadlines.remove(deadline, id);
         }
         if entry.is_waiting() {
             self.waiting.remove(&id);
@@ -130,13 +132,13 @@ impl<O, W> Pending<O, W> {
 
     /// Settles the oldest entry.
     pub(crate) fn take_first(&mut self) -> Option<(u64, Entry<O, W>)> {
-        let id = *self.entries.first_key_value()?.0;
+        let id = self.entries.first_key()?;
         self.take(id).map(|entry| (id, entry))
     }
 
     /// Settles the entry with the earliest deadline, if that is not after `now`.
     pub(crate) fn take_expired(&mut self, now: Time) -> Option<(u64, Entry<O, W>)> {
-        let (deadline, id) = *self.deadlines.first()?;
+        let (deadline, id) = self.deadlines.first()?;
         if deadline > now {
             return None;
         }
@@ -144,32 +146,32 @@ impl<O, W> Pending<O, W> {
     }
 
     pub(crate) fn next_deadline(&self) -> Option<Time> {
-        self.deadlines.first().map(|(deadline, _)| *deadline)
+        self.deadlines.first().map(|(deadline, _)| deadline)
     }
 
     pub(crate) fn get(&self, id: u64) -> Option<&Entry<O, W>> {
-        self.entries.get(&id)
+        self.entries.get(id)
     }
 
     /// For what has no part in the indexes: the owner, and the stage of a request.
     pub(crate) fn get_mut(&mut self, id: u64) -> Option<&mut Entry<O, W>> {
-        self.entries.get_mut(&id)
+        self.entries.get_mut(id)
     }
 
     /// The call made progress: moves its deadline if it asked for that.
     pub(crate) fn extend(&mut self, id: u64, now: Time) {
-        let Some(entry) = self.entries.get_mut(&id) else { return };
+        let Some(entry) = self.entries.get_mut(id) else { return };
         let (Some(extension), Some(old)) = (entry.timing.extension, entry.timing.deadline) else { return };
         let wanted = now + extension;
         let new = entry.timing.maximum.map_or(wanted, |maximum| wanted.min(maximum)).max(old);
         entry.timing.deadline = Some(new);
-        self.deadlines.remove(&(old, id));
-        self.deadlines.insert((new, id));
+        self.deadlines.remove(old, id);
+        self.deadlines.insert(new, id);
     }
 
     /// Entries that have no request of their own, oldest first.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = (u64, &W)> {
-        self.waiting.iter().filter_map(|id| match &self.entries.get(id)?.stage {
+        self.waiting.iter().filter_map(|id| match &self.entries.get(*id)?.stage {
             Stage::Waiting(waiting) => Some((*id, waiting)),
             Stage::Queued(_) | Stage::Encoded => None,
         })
@@ -177,7 +179,7 @@ impl<O, W> Pending<O, W> {
 
     /// Ids and entries, oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &Entry<O, W>)> {
-        self.entries.iter().map(|(id, entry)| (*id, entry))
+        self.entries.iter()
     }
 
     pub(crate) fn into_entries(self) -> impl Iterator<Item = Entry<O, W>> {

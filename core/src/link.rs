@@ -7,7 +7,6 @@
 mod commit;
 mod replies;
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use crate::error::Delivery;
@@ -40,12 +39,6 @@ impl Abandoned {
 enum Item {
     Request(u64),
     Notification(Box<[u8]>),
-}
-
-/// The request that an id in the queue stands for.
-pub(crate) struct Outgoing {
-    pub(crate) method: Cow<'static, str>,
-    pub(crate) params: Option<Box<str>>,
 }
 
 #[derive(Debug)]
@@ -108,7 +101,7 @@ impl Link {
 
     /// Sends request `id`, whose parameters take `bytes`, when its turn comes. On a closed input it never comes.
     pub(crate) fn send(&mut self, id: u64, bytes: usize) {
-        if self.input == Input::Closed {
+        if self.is_closed() {
             return;
         }
         self.queue.push_back(Item::Request(id));
@@ -117,9 +110,6 @@ impl Link {
 
     /// Sends a notification; to a server that reads no more, nothing.
     pub(crate) fn notify(&mut self, frame: Box<[u8]>) {
-        if self.input == Input::Closed {
-            return;
-        }
         if self.is_closed() {
             return;
         }
@@ -163,35 +153,29 @@ impl Link {
         }
     }
 
-    /// Encodes what comes next, if the commit buffer is empty and the child's input can take it. `outgoing` gives the
-    /// request of an id, once, or nothing if it was settled.
-    pub(crate) fn fill(&mut self, mut outgoing: impl FnMut(u64) -> Option<Outgoing>) {
+    /// Encodes what comes next, if the commit buffer is empty and the child's input can take it. `push_request` appends the
+    /// request of an id, once, and says how many bytes of parameters it has; or nothing if it was settled.
+    pub(crate) fn fill(&mut self, mut push_request: impl FnMut(u64, &mut Vec<u8>) -> Option<usize>) {
         if self.blocked || self.input != Input::Open || !self.commit.rest().is_empty() {
             return;
         }
         self.commit.restart();
         while self.commit.len() < BURST {
             let Some((id, why)) = self.cancels.pop_front() else { break };
-            self.commit.frame(None, |out| push_cancel(out, id, why));
+            push_cancel(self.commit.other(), id, why);
         }
         // Replies get half a burst while requests wait: a server that floods requests must not starve the host's calls.
         let share = if self.queue.is_empty() { BURST } else { BURST / 2 };
         self.fill_replies(share);
         while self.commit.len() < BURST {
             match self.queue.pop_front() {
-                Some(Item::Request(id)) => match outgoing(id) {
-                    Some(request) => {
-                        let bytes = request.params.as_deref().map_or(0, str::len);
-                        self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
-                        self.commit.frame(Some(id), |out| {
-                            encode::push_request(out, id, &request.method, request.params.as_deref());
-                        });
-                    }
+                Some(Item::Request(id)) => match self.commit.request(id, |out| push_request(id, out)) {
+                    Some(bytes) => self.queued_bytes = self.queued_bytes.saturating_sub(bytes),
                     None => self.dead = self.dead.saturating_sub(1),
                 },
                 Some(Item::Notification(frame)) => {
                     self.queued_bytes = self.queued_bytes.saturating_sub(frame.len());
-                    self.commit.frame(None, |out| out.extend_from_slice(&frame));
+                    self.commit.other().extend_from_slice(&frame);
                 }
                 None => break,
             }
@@ -215,7 +199,7 @@ impl Link {
     fn fill_replies(&mut self, share: usize) {
         while self.commit.len() < share {
             let Some(reply) = self.replies.pop() else { break };
-            self.commit.frame(None, |out| reply.push(out));
+            reply.push(self.commit.other());
         }
     }
 

@@ -20,7 +20,7 @@ pub(crate) struct Commit {
 #[derive(Debug)]
 #[cfg_attr(feature = "explore", derive(Clone))]
 struct Frame {
-    request: Option<u64>,
+    request: u64,
     start: usize,
     end: usize,
 }
@@ -48,12 +48,17 @@ impl Commit {
         self.frames.clear();
     }
 
-    pub(super) fn frame(&mut self, request: Option<u64>, push: impl FnOnce(&mut Vec<u8>)) {
+    /// Adds the frame of a request, if `push` gives one.
+    pub(super) fn request<R>(&mut self, id: u64, push: impl FnOnce(&mut Vec<u8>) -> Option<R>) -> Option<R> {
         let start = self.bytes.len();
-        push(&mut self.bytes);
-        if request.is_some() {
-            self.frames.push_back(Frame { request, start, end: self.bytes.len() });
-        }
+        let pushed = push(&mut self.bytes)?;
+        self.frames.push_back(Frame { request: id, start, end: self.bytes.len() });
+        Some(pushed)
+    }
+
+    /// Where frames go that are no requests.
+    pub(super) fn other(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
     }
 
     pub(super) fn advance(&mut self, count: usize) {
@@ -62,7 +67,7 @@ impl Commit {
             if frame.end > self.written {
                 break;
             }
-            self.sent_through = frame.request.unwrap_or(self.sent_through);
+            self.sent_through = frame.request;
             self.frames.pop_front();
         }
     }
@@ -72,7 +77,7 @@ impl Commit {
             return Delivery::Sent;
         }
         match self.frames.front() {
-            Some(frame) if frame.request == Some(id) && frame.start < self.written => Delivery::Partial,
+            Some(frame) if frame.request == id && frame.start < self.written => Delivery::Partial,
             _ => Delivery::NotSent,
         }
     }
@@ -80,7 +85,7 @@ impl Commit {
     /// Takes a request out of which no byte left.
     pub(super) fn remove(&mut self, id: u64) {
         let written = self.written;
-        let is_it = |frame: &Frame| frame.request == Some(id) && frame.start >= written;
+        let is_it = |frame: &Frame| frame.request == id && frame.start >= written;
         let Some(place) = self.frames.iter().position(is_it) else { return };
         let Some(frame) = self.frames.remove(place) else { return };
         self.bytes.drain(frame.start..frame.end);

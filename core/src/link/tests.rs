@@ -23,9 +23,10 @@ impl Wire {
 
     fn fill(&mut self) {
         let waiting = &mut self.waiting;
-        self.link.fill(|id| {
+        self.link.fill(|id, out| {
             let params = waiting.remove(&id)?;
-            Some(Outgoing { method: Cow::Borrowed("m"), params: Some(params.into()) })
+            encode::push_request(out, id, "m", Some(&params));
+            Some(params.len())
         });
     }
 

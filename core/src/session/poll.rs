@@ -6,10 +6,10 @@
 use super::lifecycle::{Action, Event, Phase};
 use super::{Cursor, Given, Machine, Owner, Session, Step};
 use crate::handle::{Handle, PeerHandle};
-use crate::link::Outgoing;
 use crate::output::{Answer, Completion, Lent, Notification, Output, PeerRequest, Progress, Reply, Why};
 use crate::rpc::Stage;
 use crate::time::Time;
+use crate::wire::encode;
 
 /// Messages that are read in one poll while nothing comes of them: a line may hold millions, and deadlines must not wait for
 /// all of them.
@@ -186,7 +186,7 @@ impl<T> Machine<T> {
     /// Encodes what can be written now; true if there is something to offer.
     fn has_write(&mut self) -> bool {
         let pending = &mut self.pending;
-        self.link.fill(|id| {
+        self.link.fill(|id, out| {
             let entry = pending.get_mut(id)?;
             let params = match std::mem::replace(&mut entry.stage, Stage::Encoded) {
                 Stage::Queued(params) => params,
@@ -195,7 +195,8 @@ impl<T> Machine<T> {
                     return None;
                 }
             };
-            Some(Outgoing { method: entry.method.clone(), params })
+            encode::push_request(out, id, &entry.method, params.as_deref());
+            Some(params.as_deref().map_or(0, str::len))
         });
         self.link.has_offer()
     }

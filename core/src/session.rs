@@ -37,7 +37,7 @@ use crate::redact::Redactor;
 use crate::rpc::{Pending, Settled};
 use crate::stderr::Collector;
 use crate::time::Time;
-use crate::tool::{Call, Tool};
+use crate::tool::{Call, Options, Tool};
 use crate::wire::lines::LineBuffer;
 use catalog::Tools;
 use diagnose::Diagnostics;
@@ -178,6 +178,15 @@ struct Caller<T> {
 }
 
 impl<T> Caller<T> {
+    fn new(token: T, options: &Options) -> Caller<T> {
+        Caller {
+            token,
+            tool: None,
+            wants_progress: options.tells_progress(),
+            result_limit: options.result_limit().unwrap_or(usize::MAX),
+        }
+    }
+
     fn plain(token: T) -> Caller<T> {
         Caller { token, tool: None, wants_progress: false, result_limit: usize::MAX }
     }

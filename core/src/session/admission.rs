@@ -13,7 +13,7 @@ const NAME: usize = 256;
 
 /// A call that may be accepted, and how.
 pub(super) enum Admitted {
-    Now(Box<Call>, Box<str>),
+    Now(Call, Box<str>),
     AfterWalk(Box<Call>),
 }
 
@@ -75,11 +75,12 @@ impl<T> Machine<T> {
         let params = call.parameters(token, self.server.settings.limits.parameters)?;
         match self.full(params.len()) {
             Some(refusal) => Err(refusal),
-            None => Ok(Admitted::Now(Box::new(call), params.into())),
+            None => Ok(Admitted::Now(call, params.into())),
         }
     }
 
-    pub(super) fn admit_request(&self, request: &Request) -> Result<Option<Box<str>>, Refusal> {
+    /// The method of a request, and its parameters on one line.
+    pub(super) fn admit_request(&self, request: Request) -> Result<(Box<str>, Option<Box<str>>), Refusal> {
         if let Some(refusal) = self.refusal().or_else(|| self.full(0)) {
             return Err(refusal);
         }
@@ -90,10 +91,10 @@ impl<T> Machine<T> {
             method => self.check_offered(method)?,
         }
         let token = request.options().asks_progress().then_some(self.next_id);
-        let params = request.parameters(token, self.server.settings.limits.parameters)?;
+        let (method, params) = request.into_parts(token, self.server.settings.limits.parameters)?;
         match self.full(params.as_deref().map_or(0, str::len)) {
             Some(refusal) => Err(refusal),
-            None => Ok(params.map(Into::into)),
+            None => Ok((method, params)),
         }
     }
 

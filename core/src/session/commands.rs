@@ -100,17 +100,13 @@ impl<T> Session<T> {
     /// Refused without any effect; see [`Refusal`]. `initialize` and `tools/call` have commands of their own.
     pub fn request(&mut self, now: Time, request: Request, token: T) -> Result<Handle, Refused<T>> {
         self.machine.at(now);
-        match self.machine.admit_request(&request) {
-            Ok(params) => {
-                let timing = self.machine.timing(request.options());
-                let caller = Caller {
-                    wants_progress: request.options().tells_progress(),
-                    result_limit: request.options().result_limit().unwrap_or(usize::MAX),
-                    ..Caller::plain(token)
-                };
-                Ok(self.machine.accept(caller, Cow::Owned(request.method().to_owned()), params, timing))
+        let timing = self.machine.timing(request.options());
+        let caller = Caller::new(token, request.options());
+        match self.machine.admit_request(request) {
+            Ok((method, params)) => {
+                Ok(self.machine.accept(caller, Cow::Owned(method.into()), params, timing))
             }
-            Err(refusal) => self.machine.refuse(token, refusal),
+            Err(refusal) => self.machine.refuse(caller.token, refusal),
         }
     }
 
@@ -226,22 +222,14 @@ impl<T> Machine<T> {
         match admitted {
             Admitted::Now(call, params) => {
                 let timing = self.timing(call.options());
-                let caller = Caller {
-                    token,
-                    tool: call.prepared().cloned(),
-                    wants_progress: call.options().tells_progress(),
-                    result_limit: call.options().result_limit().unwrap_or(usize::MAX),
-                };
+                let mut caller = Caller::new(token, call.options());
+                caller.tool = call.into_prepared();
                 self.accept(caller, Cow::Borrowed("tools/call"), Some(params), timing)
             }
             Admitted::AfterWalk(call) => {
                 let timing = self.timing(call.options());
                 self.waiting_bytes += size_of(&call);
-                let caller = Caller {
-                    wants_progress: call.options().tells_progress(),
-                    result_limit: call.options().result_limit().unwrap_or(usize::MAX),
-                    ..Caller::plain(token)
-                };
+                let caller = Caller::new(token, call.options());
                 let id = self.insert(
                     caller,
                     Cow::Borrowed("tools/call"),

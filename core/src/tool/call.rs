@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::options::{check_size, option_builders, push_member};
+use super::options::{check_size, option_builders};
 use super::{Options, Tool, raw};
 use crate::config::Settings;
 use crate::error::{Refusal, Refused};
@@ -101,16 +101,24 @@ impl Call {
         self.checked_against.as_ref()
     }
 
+    /// The same, once nothing else of the call is needed.
+    pub(crate) fn into_prepared(self) -> Option<Arc<Tool>> {
+        self.checked_against
+    }
+
     /// The `params` of `tools/call` on one line, in at most `limit` bytes.
     pub(crate) fn parameters(&self, progress_token: Option<u64>, limit: usize) -> Result<String, Refusal> {
         check_size(self.arguments.len(), limit)?;
         if self.checked_against.is_none() {
             check_object(&self.arguments)?;
         }
-        let mut out = String::with_capacity(self.tool.len() + self.arguments.len() + 64);
+        let (name, arguments) = (&*self.tool, self.arguments.trim_ascii());
+        let frame = r#"{"name":"","arguments":}"#.len();
+        let mut out = String::with_capacity(frame + name.len() + arguments.len());
         out.push_str("{\"name\":");
-        raw::push_string(&mut out, &self.tool);
-        push_member(&mut out, "arguments", &self.arguments);
+        raw::push_string(&mut out, name);
+        out.push_str(",\"arguments\":");
+        out.push_str(arguments);
         self.options.push_meta(&mut out, &[], progress_token);
         out.push('}');
         check_size(out.len(), limit)?;

@@ -62,6 +62,11 @@ impl Options {
         Ok(())
     }
 
+    /// Whether the caller set a member of `_meta`.
+    pub(super) const fn has_meta(&self) -> bool {
+        !self.meta.is_empty()
+    }
+
     /// Appends `"_meta":{…}`, with a comma before it unless it is the first member of `out`, or nothing if there is
     /// nothing to say. `given` is what the caller's own parameters had there.
     pub(super) fn push_meta(

@@ -44,36 +44,54 @@ impl Request {
         &self.method
     }
 
-    /// The `params` on one line, in at most `limit` bytes; `None` if there are none to send.
+    /// The method, and the `params` on one line, in at most `limit` bytes; `None` if there are none to send.
     ///
-    /// A `_meta` in the caller's parameters is held to the same rules as [`Request::meta`], which goes before it.
-    pub(crate) fn parameters(
-        &self,
+    /// Parameters to which nothing is added stay the text they are. A `_meta` in the caller's parameters is held to the same
+    /// rules as [`Request::meta`], which goes before it.
+    pub(crate) fn into_parts(
+        self,
         progress_token: Option<u64>,
         limit: usize,
-    ) -> Result<Option<String>, Refusal> {
-        check_method(&self.method)?;
-        let Some(params) = &self.params else {
+    ) -> Result<(Box<str>, Option<Box<str>>), Refusal> {
+        let Request { method, params, options } = self;
+        let Some(params) = params else {
             let mut out = String::from("{");
-            self.options.push_meta(&mut out, &[], progress_token);
+            options.push_meta(&mut out, &[], progress_token);
             out.push('}');
             check_size(out.len(), limit)?;
-            return Ok((out.len() > 2).then(|| on_one_line(out)));
+            return Ok((method, (out.len() > 2).then(|| on_one_line(out).into())));
         };
         check_size(params.len(), limit)?;
-        call::check_object(params)?;
+        let mut given = None;
+        let is_object = raw::members(&params, |key, json| {
+            if key == "_meta" {
+                given = Some(json);
+            }
+        });
+        if !is_object {
+            call::check_object(&params)?;
+            return Err(Refusal::NotAnObject);
+        }
+        if given.is_none() && !options.has_meta() && progress_token.is_none() {
+            return Ok((method, Some(on_one_line(trimmed(params).into()).into())));
+        }
         let mut out = String::with_capacity(params.len() + 64);
         out.push('{');
-        let mut given = None;
-        raw::members(params, |key, json| match &*key {
-            "_meta" => given = Some(json),
-            _ => push_member(&mut out, &key, json),
+        raw::members(&params, |key, json| {
+            if key != "_meta" {
+                push_member(&mut out, &key, json);
+            }
         });
-        self.options.push_meta(&mut out, &given_meta(given)?, progress_token);
+        options.push_meta(&mut out, &given_meta(given)?, progress_token);
         out.push('}');
         check_size(out.len(), limit)?;
-        Ok(Some(on_one_line(out)))
+        Ok((method, Some(on_one_line(out).into())))
     }
+}
+
+fn trimmed(text: Box<str>) -> Box<str> {
+    let inner = text.trim_ascii();
+    if inner.len() == text.len() { text } else { inner.into() }
 }
 
 /// Refuses what is no method name.
@@ -98,26 +116,37 @@ mod tests {
 
     const LIMIT: usize = 1 << 20;
 
+    fn sent(request: Request, token: Option<u64>, limit: usize) -> Result<Option<String>, Refusal> {
+        request.into_parts(token, limit).map(|(_, params)| params.map(Into::into))
+    }
+
     fn parameters(json: &str, token: Option<u64>) -> Result<Option<String>, Refusal> {
-        Request::new("m").params(json).parameters(token, LIMIT)
+        sent(Request::new("m").params(json), token, LIMIT)
     }
 
     #[test]
     fn l21_parameters_are_optional_but_an_object() {
-        assert_eq!(Request::new("ping").parameters(None, LIMIT), Ok(None));
-        let token = Request::new("ping").parameters(Some(3), LIMIT).unwrap().unwrap();
+        assert_eq!(sent(Request::new("ping"), None, LIMIT), Ok(None));
+        let token = sent(Request::new("ping"), Some(3), LIMIT).unwrap().unwrap();
         assert_eq!(token, r#"{"_meta":{"progressToken":3}}"#);
-        assert_eq!(parameters("{\n\"a\": 1.0,\"b\":[\r1]}", None).unwrap().unwrap(), r#"{"a":1.0,"b":[ 1]}"#);
+        assert_eq!(
+            parameters("\n{\n\"a\": 1.0,\"\\ud800\":[\r1]} ", None).unwrap().unwrap(),
+            r#"{ "a": 1.0,"\ud800":[ 1]}"#
+        );
+        assert_eq!(
+            parameters("{\n\"a\": 1.0,\"b\":[\r1]}", Some(3)).unwrap().unwrap(),
+            r#"{"a":1.0,"b":[ 1],"_meta":{"progressToken":3}}"#
+        );
         assert_eq!(parameters("[]", None), Err(Refusal::NotAnObject));
         assert_eq!(parameters("{", None), Err(Refusal::NotJson { at: 1 }));
         let request = Request::new("m").params("{\"a\":1}");
-        assert_eq!(request.parameters(None, 6), Err(Refusal::TooLarge { bytes: 7, limit: 6 }));
+        assert_eq!(sent(request, None, 6), Err(Refusal::TooLarge { bytes: 7, limit: 6 }));
     }
 
     #[test]
     fn l34_meta_of_the_parameters_is_merged_and_held_to_the_same_rules() {
         let request = Request::new("m").params(r#"{"_meta":{"a":1,"b":2},"x":0}"#).meta("b", "3").unwrap();
-        let merged = request.parameters(Some(9), LIMIT).unwrap().unwrap();
+        let merged = sent(request, Some(9), LIMIT).unwrap().unwrap();
         assert_eq!(merged, r#"{"x":0,"_meta":{"a":1,"b":3,"progressToken":9}}"#);
         let reserved = parameters(r#"{"_meta":{"progressToken":1}}"#, None).unwrap_err();
         assert_eq!(reserved, Refusal::ReservedKey("progressToken".to_owned()));
@@ -127,8 +156,8 @@ mod tests {
     #[test]
     fn a_method_is_short_and_plain() {
         for method in ["", "a\nb", "a\u{202e}b", &"m".repeat(257)] {
-            assert_eq!(Request::new(method).parameters(None, LIMIT), Err(Refusal::BadMethod));
+            assert_eq!(check_method(method), Err(Refusal::BadMethod));
         }
-        assert!(Request::new("m".repeat(256)).parameters(None, LIMIT).is_ok());
+        assert!(check_method(&"m".repeat(256)).is_ok());
     }
 }

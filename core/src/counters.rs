@@ -76,11 +76,32 @@ pub struct Latency {
     pub buckets: [u64; Latency::BUCKETS],
 }
 
+/// Durations by method. Methods whose names are the caller's share one histogram.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Latencies([Latency; Latencies::METHODS.len()]);
+
+impl Latencies {
+    const METHODS: [&'static str; 6] = ["tools/call", "ping", "tools/list", "connect", "initialize", "other"];
+
+    pub(crate) fn record(&mut self, method: &str, elapsed: Duration) {
+        let known = Latencies::METHODS.iter().position(|known| *known == method);
+        if let Some(latency) = self.0.get_mut(known.unwrap_or(Latencies::METHODS.len() - 1)) {
+            latency.record(elapsed);
+        }
+    }
+
+    /// Those that have any.
+    pub(crate) fn by_method(&self) -> BTreeMap<&'static str, Latency> {
+        let all = Latencies::METHODS.into_iter().zip(self.0.iter().cloned());
+        all.filter(|(_, latency)| latency.count() > 0).collect()
+    }
+}
+
 impl Latency {
     /// Up to 2^15 ms, some half a minute, and one for the rest.
     pub const BUCKETS: usize = 17;
 
-    pub(crate) fn record(&mut self, elapsed: Duration) {
+    fn record(&mut self, elapsed: Duration) {
         let millis = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         let bucket = (u64::BITS - millis.leading_zeros()) as usize;
         if let Some(count) = self.buckets.get_mut(bucket.min(Latency::BUCKETS - 1)) {
@@ -91,5 +112,22 @@ impl Latency {
     /// How many durations were recorded.
     pub fn count(&self) -> u64 {
         self.buckets.iter().sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// L29: what a caller names has one histogram, whatever the names, and what was not called has none.
+    #[test]
+    fn l29_methods_of_the_caller_share_one_histogram() {
+        let mut latencies = Latencies::default();
+        for method in ["ping", "a", "b", "tools/call", "other"] {
+            latencies.record(method, Duration::from_millis(3));
+        }
+        let counts: Vec<_> =
+            latencies.by_method().into_iter().map(|(method, latency)| (method, latency.count())).collect();
+        assert_eq!(counts, [("other", 3), ("ping", 1), ("tools/call", 1)]);
     }
 }

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::{ConfigError, Server};
-use crate::counters::Counters;
+use crate::counters::{Counters, Latencies};
 use crate::error::{Cause, Circumstances, End, Failure};
 use crate::link::Link;
 use crate::output::{Diagnostic, ResultCheck, State};
@@ -152,6 +152,7 @@ struct Machine<T> {
     noise: Noise,
     diagnostics: Diagnostics,
     counters: Counters,
+    latencies: Latencies,
     stderr: Collector,
     stderr_stream: crate::redact::Stream,
     stderr_events: Vec<u8>,
@@ -278,6 +279,7 @@ impl<T> Session<T> {
             noise: Noise::new(limits),
             diagnostics: Diagnostics::new(name.clone()),
             counters: Counters::default(),
+            latencies: Latencies::default(),
             stderr: Collector::new(limits.stderr_tail, &redactor),
             stderr_stream: redactor.stream(),
             stderr_events: Vec::new(),

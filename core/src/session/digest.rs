@@ -43,7 +43,7 @@ digest_fields!(<T> Machine {
     phase, phase_until, busy_with, gone_by, probe_at, actions, cause, settling, exit, output_ended, input_lost, tree,
     signal_refused, end, next_id, settled, pending, renamed, waiting_bytes, link, ready, connecting, initialize, peer,
     tools, peer_requests, health, notifications, noise, diagnostics, stderr, stderr_stream, stderr_events,
-} leaves out { server, name, instance, redactor, now, counters, circumstances });
+} leaves out { server, name, instance, redactor, now, counters, latencies, circumstances });
 
 digest_fields!(<T> Caller { token, tool, wants_progress, result_limit } leaves out {});
 

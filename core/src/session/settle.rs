@@ -58,7 +58,7 @@ impl<T> Machine<T> {
         let given = self.with_check(&entry, given, delivery, elapsed);
         let Owner::Caller(caller) = entry.owner else { return None };
         self.counters.answered += 1;
-        self.counters.latency.entry(latency_key(&entry.method)).or_default().record(elapsed);
+        self.latencies.record(&entry.method, elapsed);
         Some(Step::Complete { handle: entry.handle, token: caller.token, outcome: Ok(given), elapsed })
     }
 
@@ -235,17 +235,5 @@ impl<T> Machine<T> {
                 self.walk_failed(&FailureKind::StdinClosed);
             }
         }
-    }
-}
-
-/// Methods that have a histogram of their own; all others share one, since their names are the caller's.
-fn latency_key(method: &str) -> &'static str {
-    match method {
-        "tools/call" => "tools/call",
-        "tools/list" => "tools/list",
-        "initialize" => "initialize",
-        "connect" => "connect",
-        "ping" => "ping",
-        _ => "other",
     }
 }

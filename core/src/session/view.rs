@@ -79,6 +79,7 @@ impl<T> Session<T> {
             discarded_bytes: machine.counters.discarded_bytes + self.lines.discarded(),
             stderr_bytes: machine.stderr.bytes_seen(),
             stderr_truncated: machine.stderr.truncated(),
+            latency: machine.latencies.by_method(),
             ..machine.counters.clone()
         }
     }

@@ -41,6 +41,7 @@ impl<K: Key, V> Ascending<K, V> {
 
     /// Adds a value, or puts it in the place of another one. Only a key that is larger than all others is added without a
     /// move of those behind it.
+    #[inline]
     pub(super) fn insert(&mut self, key: K, value: V) {
         self.len += 1;
         if self.last_key().is_none_or(|last| last < key) {
@@ -66,9 +67,12 @@ impl<K: Key, V> Ascending<K, V> {
         self.places.get_mut(place)?.1.as_mut()
     }
 
+    #[inline]
     pub(super) fn take(&mut self, key: K) -> Option<V> {
-        let place = self.place(key)?;
-        let value = self.places.get_mut(place)?.1.take()?;
+        let value = match self.place(key)? {
+            0 => self.places.pop_front()?.1?,
+            place => self.places.get_mut(place)?.1.take()?,
+        };
         self.len -= 1;
         self.tidy();
         Some(value)

@@ -10,7 +10,7 @@ mod replies;
 use std::collections::VecDeque;
 
 use crate::error::Delivery;
-use crate::wire::encode;
+use crate::wire::encode::{self, OneLine};
 use commit::Commit;
 pub(crate) use replies::{QueuedReply, Replies};
 
@@ -249,7 +249,7 @@ impl Link {
 }
 
 fn push_cancel(out: &mut Vec<u8>, id: u64, why: Abandoned) {
-    let params = format!(r#"{{"requestId":{id},"reason":"{}"}}"#, why.as_str());
+    let params = OneLine::new(format!(r#"{{"requestId":{id},"reason":"{}"}}"#, why.as_str()));
     encode::push_notification(out, "notifications/cancelled", Some(&params));
 }
 

@@ -5,7 +5,7 @@ use super::*;
 /// A link with requests of a given size each, as the pending table would hold them.
 struct Wire {
     link: Link,
-    waiting: BTreeMap<u64, String>,
+    waiting: BTreeMap<u64, OneLine>,
 }
 
 impl Wire {
@@ -16,7 +16,7 @@ impl Wire {
     }
 
     fn send(&mut self, id: u64, bytes: usize) {
-        let params = format!(r#"{{"p":"{}"}}"#, "x".repeat(bytes));
+        let params = OneLine::new(format!(r#"{{"p":"{}"}}"#, "x".repeat(bytes)));
         self.link.send(id, params.len());
         self.waiting.insert(id, params);
     }

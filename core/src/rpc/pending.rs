@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::ascending::Ascending;
 use super::deadlines::Deadlines;
 use crate::time::Time;
+use crate::wire::encode::OneLine;
 
 /// Everything that waits: each accepted token is in exactly one entry, and each request on the wire has one.
 ///
@@ -38,7 +39,7 @@ pub(crate) enum Stage<W> {
     /// No request of its own yet.
     Waiting(W),
     /// In the send queue, with its parameters.
-    Queued(Option<Box<str>>),
+    Queued(Option<OneLine>),
     /// Encoded: the link knows how much of it left.
     Encoded,
 }

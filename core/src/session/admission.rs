@@ -6,14 +6,14 @@ use super::lifecycle::Phase;
 use super::{LAST_ID, Machine};
 use crate::error::{Code, Full, Refusal};
 use crate::tool::{Call, Request, Tool, check_method, check_object};
-use crate::wire::encode;
+use crate::wire::encode::{self, OneLine};
 
 /// The longest name that is quoted, in bytes.
 const NAME: usize = 256;
 
 /// A call that may be accepted, and how.
 pub(super) enum Admitted {
-    Now(Call, Box<str>),
+    Now(Call, OneLine),
     AfterWalk(Box<Call>),
 }
 
@@ -75,12 +75,12 @@ impl<T> Machine<T> {
         let params = call.parameters(token, self.server.settings.limits.parameters)?;
         match self.full(params.len()) {
             Some(refusal) => Err(refusal),
-            None => Ok(Admitted::Now(call, params.into())),
+            None => Ok(Admitted::Now(call, params)),
         }
     }
 
     /// The method of a request, and its parameters on one line.
-    pub(super) fn admit_request(&self, request: Request) -> Result<(Box<str>, Option<Box<str>>), Refusal> {
+    pub(super) fn admit_request(&self, request: Request) -> Result<(Box<str>, Option<OneLine>), Refusal> {
         if let Some(refusal) = self.refusal().or_else(|| self.full(0)) {
             return Err(refusal);
         }
@@ -118,7 +118,7 @@ impl<T> Machine<T> {
         let limit = self.server.settings.limits.parameters;
         let params = params.map(|params| object_on_one_line(params, limit)).transpose()?;
         let mut frame = Vec::new();
-        encode::push_notification(&mut frame, method, params.as_deref());
+        encode::push_notification(&mut frame, method, params.as_ref());
         if self.link.queued_bytes() + self.waiting_bytes + frame.len()
             > self.server.settings.limits.send_queue
         {
@@ -167,10 +167,10 @@ impl<T> Machine<T> {
 }
 
 /// Checks that a caller's text is one JSON object of at most `limit` bytes, and puts it on one line.
-pub(super) fn object_on_one_line(text: &str, limit: usize) -> Result<String, Refusal> {
+pub(super) fn object_on_one_line(text: &str, limit: usize) -> Result<OneLine, Refusal> {
     if text.len() > limit {
         return Err(Refusal::TooLarge { bytes: text.len(), limit });
     }
     check_object(text)?;
-    Ok(encode::on_one_line(text.trim_ascii().to_owned()))
+    Ok(OneLine::new(text.trim_ascii().to_owned()))
 }

@@ -12,6 +12,7 @@ use crate::output::DiagnosticKind;
 use crate::rpc::{Entry, Stage, Timing};
 use crate::time::Time;
 use crate::tool::{Call, Catalog, Draft};
+use crate::wire::encode::OneLine;
 
 /// The catalog, and the walk that makes the next one.
 #[derive(Debug, Default)]
@@ -93,7 +94,7 @@ impl<T> Machine<T> {
 
     fn ask_page(&mut self, cursor: Option<&str>, timing: Timing) -> u64 {
         let id = self.issue_id();
-        let params = cursor.map(|cursor| format!(r#"{{"cursor":{cursor}}}"#).into_boxed_str());
+        let params = cursor.map(|cursor| OneLine::new(format!(r#"{{"cursor":{cursor}}}"#)));
         self.link.send(id, params.as_deref().map_or(0, str::len));
         let entry = Entry {
             owner: Owner::Page,
@@ -215,7 +216,7 @@ impl<T> Machine<T> {
                             self.link.send(wire, params.len());
                             self.renamed.insert(entry.handle, wire);
                             self.settled.record(entry.handle, crate::rpc::SettledAs::NeverSent);
-                            entry.stage = Stage::Queued(Some(params.into()));
+                            entry.stage = Stage::Queued(Some(params));
                             self.pending.insert(wire, entry);
                             if self.link.is_closed() {
                                 self.fail_unsent();

@@ -15,6 +15,7 @@ use crate::rpc::{Entry, Stage, Timing};
 use crate::sample::bounded;
 use crate::time::Time;
 use crate::tool::{Call, Request};
+use crate::wire::encode::OneLine;
 
 /// A reason that a caller gives is kept up to this size, in bytes.
 const REASON: usize = 256;
@@ -257,7 +258,7 @@ impl<T> Machine<T> {
         &mut self,
         caller: Caller<T>,
         method: Cow<'static, str>,
-        params: Option<Box<str>>,
+        params: Option<OneLine>,
         timing: Timing,
     ) -> Handle {
         let bytes = params.as_deref().map_or(0, str::len);

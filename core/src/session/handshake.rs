@@ -11,7 +11,7 @@ use crate::protocol::Version;
 use crate::rpc::{Entry, Stage, Timing};
 use crate::sample::{bounded, escaped};
 use crate::tool::raw;
-use crate::wire::encode;
+use crate::wire::encode::{self, OneLine};
 
 /// Text of the server that is kept from the handshake.
 const TEXT: usize = 64 << 10;
@@ -72,7 +72,7 @@ type Members<'a> = BTreeMap<Cow<'a, str>, &'a str>;
 impl<T> Machine<T> {
     pub(super) fn send_initialize(&mut self) {
         let id = self.issue_id();
-        let params: Box<str> = self.initialize_params().into();
+        let params = OneLine::new(self.initialize_params());
         self.link.send(id, params.len());
         let timing = Timing::until(self.now, None);
         let entry = Entry {

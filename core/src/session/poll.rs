@@ -195,7 +195,7 @@ impl<T> Machine<T> {
                     return None;
                 }
             };
-            encode::push_request(out, id, &entry.method, params.as_deref());
+            encode::push_request(out, id, &entry.method, params.as_ref());
             Some(params.as_deref().map_or(0, str::len))
         });
         self.link.has_offer()

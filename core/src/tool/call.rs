@@ -7,7 +7,7 @@ use super::{Options, Tool, raw};
 use crate::config::Settings;
 use crate::error::{Refusal, Refused};
 use crate::sample::escaped;
-use crate::wire::encode::on_one_line;
+use crate::wire::encode::OneLine;
 
 /// What a caller asks of a tool: its name, its arguments as raw JSON, and how the call is to be carried out.
 ///
@@ -107,7 +107,7 @@ impl Call {
     }
 
     /// The `params` of `tools/call` on one line, in at most `limit` bytes.
-    pub(crate) fn parameters(&self, progress_token: Option<u64>, limit: usize) -> Result<String, Refusal> {
+    pub(crate) fn parameters(&self, progress_token: Option<u64>, limit: usize) -> Result<OneLine, Refusal> {
         check_size(self.arguments.len(), limit)?;
         if self.checked_against.is_none() {
             check_object(&self.arguments)?;
@@ -122,7 +122,7 @@ impl Call {
         self.options.push_meta(&mut out, &[], progress_token);
         out.push('}');
         check_size(out.len(), limit)?;
-        Ok(on_one_line(out))
+        Ok(OneLine::new(out))
     }
 }
 
@@ -147,7 +147,7 @@ mod tests {
     fn c032_l21_parameters_keep_digits_and_stay_on_one_line() {
         let call = Call::new("a\"b", "{\r\n \"n\" : 9007199254740993,\n\"f\":1.0}\n");
         assert_eq!(
-            call.parameters(None, LIMIT).unwrap(),
+            &*call.parameters(None, LIMIT).unwrap(),
             r#"{"name":"a\"b","arguments":{   "n" : 9007199254740993, "f":1.0}}"#
         );
     }
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(refusal("[1]", LIMIT), Refusal::NotAnObject);
         assert_eq!(refusal("null", LIMIT), Refusal::NotAnObject);
         let whole = Call::without_arguments("t").parameters(None, LIMIT).unwrap();
-        assert_eq!(whole, r#"{"name":"t","arguments":{}}"#);
+        assert_eq!(&*whole, r#"{"name":"t","arguments":{}}"#);
         assert!(Call::without_arguments("t").parameters(None, whole.len()).is_ok());
         let bytes = whole.len();
         assert_eq!(refusal("{}", bytes - 1), Refusal::TooLarge { bytes, limit: bytes - 1 });
@@ -175,7 +175,7 @@ mod tests {
             .and_then(|call| call.meta("com.example/k", "null"))
             .unwrap();
         assert_eq!(
-            call.parameters(Some(7), LIMIT).unwrap(),
+            &*call.parameters(Some(7), LIMIT).unwrap(),
             r#"{"name":"t","arguments":{},"_meta":{"traceparent":[ 1],"com.example/k":null,"progressToken":7}}"#
         );
         assert_eq!(call.clone().meta("a", "{").unwrap_err(), Refusal::NotJson { at: 1 });

@@ -4,7 +4,7 @@ use super::options::{check_size, option_builders, push_member};
 use super::{Options, call, meta, raw};
 use crate::error::Refusal;
 use crate::sample::is_hidden;
-use crate::wire::encode::on_one_line;
+use crate::wire::encode::OneLine;
 
 /// A request by method name, with raw parameters: for what the client has no call of its own for.
 ///
@@ -52,14 +52,14 @@ impl Request {
         self,
         progress_token: Option<u64>,
         limit: usize,
-    ) -> Result<(Box<str>, Option<Box<str>>), Refusal> {
+    ) -> Result<(Box<str>, Option<OneLine>), Refusal> {
         let Request { method, params, options } = self;
         let Some(params) = params else {
             let mut out = String::from("{");
             options.push_meta(&mut out, &[], progress_token);
             out.push('}');
             check_size(out.len(), limit)?;
-            return Ok((method, (out.len() > 2).then(|| on_one_line(out).into())));
+            return Ok((method, (out.len() > 2).then(|| OneLine::new(out))));
         };
         check_size(params.len(), limit)?;
         let mut given = None;
@@ -73,7 +73,7 @@ impl Request {
             return Err(Refusal::NotAnObject);
         }
         if given.is_none() && !options.has_meta() && progress_token.is_none() {
-            return Ok((method, Some(on_one_line(trimmed(params).into()).into())));
+            return Ok((method, Some(OneLine::new(trimmed(params).into()))));
         }
         let mut out = String::with_capacity(params.len() + 64);
         out.push('{');
@@ -85,7 +85,7 @@ impl Request {
         options.push_meta(&mut out, &given_meta(given)?, progress_token);
         out.push('}');
         check_size(out.len(), limit)?;
-        Ok((method, Some(on_one_line(out).into())))
+        Ok((method, Some(OneLine::new(out))))
     }
 }
 
@@ -117,7 +117,7 @@ mod tests {
     const LIMIT: usize = 1 << 20;
 
     fn sent(request: Request, token: Option<u64>, limit: usize) -> Result<Option<String>, Refusal> {
-        request.into_parts(token, limit).map(|(_, params)| params.map(Into::into))
+        request.into_parts(token, limit).map(|(_, params)| params.map(|params| params.to_string()))
     }
 
     fn parameters(json: &str, token: Option<u64>) -> Result<Option<String>, Refusal> {

@@ -1,17 +1,42 @@
 //! Messages to bytes: each frame is one whole line (row W04).
 
+use std::ops::Deref;
+
 use memchr::memchr2;
 use serde::Serialize;
 
-/// Appends a request. `params` is raw JSON.
-pub(crate) fn push_request(out: &mut Vec<u8>, id: u64, method: &str, params: Option<&str>) {
+/// Raw JSON on one line: line ends between its tokens are spaces, and inside strings there are none. So it has the size
+/// that it will have in a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OneLine(Box<str>);
+
+impl OneLine {
+    /// Copies `json` only if it must.
+    pub(crate) fn new(json: String) -> OneLine {
+        match memchr2(b'\n', b'\r', json.as_bytes()) {
+            Some(_) => OneLine(json.replace(['\n', '\r'], " ").into()),
+            None => OneLine(json.into()),
+        }
+    }
+}
+
+impl Deref for OneLine {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Appends a request.
+pub(crate) fn push_request(out: &mut Vec<u8>, id: u64, method: &str, params: Option<&OneLine>) {
     push(out, r#"{"jsonrpc":"2.0","id":"#);
     push_value(out, &id);
     push_call(out, method, params);
 }
 
-/// Appends a notification. `params` is raw JSON.
-pub(crate) fn push_notification(out: &mut Vec<u8>, method: &str, params: Option<&str>) {
+/// Appends a notification.
+pub(crate) fn push_notification(out: &mut Vec<u8>, method: &str, params: Option<&OneLine>) {
     push(out, r#"{"jsonrpc":"2.0""#);
     push_call(out, method, params);
 }
@@ -40,21 +65,12 @@ pub(crate) fn push_error(out: &mut Vec<u8>, raw_id: &str, code: i64, message: &s
     push(out, "}}\n");
 }
 
-/// Puts raw JSON on one line: line ends between its tokens become spaces, and inside strings there are none. The
-/// frames above do so for what they are given; this is for what is to be counted before. Copies only if it must.
-pub(crate) fn on_one_line(json: String) -> String {
-    match memchr2(b'\n', b'\r', json.as_bytes()) {
-        Some(_) => json.replace(['\n', '\r'], " "),
-        None => json,
-    }
-}
-
-fn push_call(out: &mut Vec<u8>, method: &str, params: Option<&str>) {
+fn push_call(out: &mut Vec<u8>, method: &str, params: Option<&OneLine>) {
     push(out, r#","method":"#);
     push_value(out, method);
     if let Some(params) = params {
         push(out, r#","params":"#);
-        push_raw(out, params);
+        push(out, params);
     }
     push(out, "}\n");
 }
@@ -77,6 +93,18 @@ fn push_raw(out: &mut Vec<u8>, json: &str) {
 fn push_value<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     // Neither a string nor an integer can fail to be written, and nor can a vector be written to.
     serde_json::to_writer(out, value).ok();
+}
+
+#[cfg(feature = "explore")]
+impl crate::digest::Digest for OneLine {
+    fn digest(&self, into: &mut crate::digest::Canonical) {
+        self.0.digest(into);
+    }
+
+    #[cfg(test)]
+    fn alter(&mut self, place: &mut crate::digest::Place) {
+        self.0.alter(place);
+    }
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ proptest! {
     ) {
         let value = tree(&raw);
         prop_assert_eq!(
-            frame(|out| push_request(out, id, &text, Some(&raw))),
+            frame(|out| push_request(out, id, &text, Some(&OneLine::new(raw.clone())))),
             json!({ "jsonrpc": "2.0", "id": id, "method": text, "params": value })
         );
         prop_assert_eq!(
@@ -50,7 +50,7 @@ proptest! {
             json!({ "jsonrpc": "2.0", "id": id, "method": text })
         );
         prop_assert_eq!(
-            frame(|out| push_notification(out, &text, Some(&raw))),
+            frame(|out| push_notification(out, &text, Some(&OneLine::new(raw.clone())))),
             json!({ "jsonrpc": "2.0", "method": text, "params": value })
         );
         prop_assert_eq!(
@@ -74,7 +74,7 @@ proptest! {
 
     #[test]
     fn w04_one_line_means_the_same(raw in raw()) {
-        let line = on_one_line(raw.clone());
+        let line = OneLine::new(raw.clone());
         prop_assert!(!line.contains(['\n', '\r']));
         prop_assert_eq!(line.len(), raw.len());
         prop_assert_eq!(tree(&line), tree(&raw));
@@ -85,7 +85,7 @@ proptest! {
 fn w04_the_bytes_of_each_frame() {
     let mut out = Vec::new();
     push_request(&mut out, 1, "tools/list", None);
-    push_notification(&mut out, "a\nb", Some("{\r\n}"));
+    push_notification(&mut out, "a\nb", Some(&OneLine::new("{\r\n}".to_owned())));
     push_result(&mut out, "[\n1]", "{}");
     push_error(&mut out, "\"x\"", -32601, "no", None);
     let expected = [
@@ -101,7 +101,7 @@ fn w04_the_bytes_of_each_frame() {
 fn w04_json_on_one_line_is_not_copied() {
     let json = "{\"a\":\"\\n\"}".to_owned();
     let place = json.as_ptr();
-    let line = on_one_line(json);
+    let line = OneLine::new(json);
     assert_eq!(line.as_ptr(), place);
 }
 

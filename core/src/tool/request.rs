@@ -97,7 +97,8 @@ fn trimmed(text: Box<str>) -> Box<str> {
 /// Refuses what is no method name.
 pub(crate) fn check_method(method: &str) -> Result<(), Refusal> {
     let fits = !method.is_empty() && method.len() <= Request::METHOD;
-    if fits && !method.contains(is_hidden) { Ok(()) } else { Err(Refusal::BadMethod) }
+    let is_plain = method.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if fits && (is_plain || !method.contains(is_hidden)) { Ok(()) } else { Err(Refusal::BadMethod) }
 }
 
 fn given_meta(json: Option<&str>) -> Result<Vec<(Box<str>, &str)>, Refusal> {

@@ -124,5 +124,5 @@ pub use stderr::Tail;
 pub use time::Time;
 pub use tool::{
     ArgumentType, Call, Catalog, Content, Contents, DecodeError, Reason, Request, ResourceContents,
-    SchemaNote, SetAside, Tool, ToolResult,
+    ResultParts, SchemaNote, SetAside, Tool, ToolResult,
 };

@@ -24,5 +24,5 @@ pub use definition::Tool;
 pub(crate) use options::Options;
 pub use request::Request;
 pub(crate) use request::check_method;
-pub use result::{Content, Contents, DecodeError, ResourceContents, ToolResult};
+pub use result::{Content, Contents, DecodeError, ResourceContents, ResultParts, ToolResult};
 pub use schema::SchemaNote;

@@ -1,5 +1,9 @@
 //! Typed views of a tool's answer that borrow from it and decode on demand.
 
+mod parts;
+
+pub use parts::ResultParts;
+
 use std::borrow::Cow;
 
 use super::raw;

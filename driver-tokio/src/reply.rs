@@ -3,42 +3,42 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use sans_mcp::{DecodeError, Payload, ToolResult};
+use sans_mcp::{DecodeError, Payload, ResultParts, ToolResult};
 use serde::de::DeserializeOwned;
 
-/// What a tool answered: it owns the raw JSON and reads it on demand.
+/// What a tool answered: it owns the raw JSON, whose blocks are read on demand.
 ///
 /// A tool that ran and failed answers too: [`is_error`](ToolReply::is_error) says so, and the text is for the
 /// model to read (row L14).
 pub struct ToolReply {
     payload: Payload,
-    is_error: bool,
+    parts: ResultParts,
 }
 
 impl ToolReply {
     pub(crate) fn new(payload: Payload) -> Result<ToolReply, DecodeError> {
-        let is_error = ToolResult::parse(&payload)?.is_error();
-        Ok(ToolReply { payload, is_error })
+        let parts = ResultParts::parse(&payload)?;
+        Ok(ToolReply { payload, parts })
     }
 
     /// Whether the tool ran and failed.
     pub fn is_error(&self) -> bool {
-        self.is_error
+        self.parts.is_error()
     }
 
     /// All text blocks, joined by line ends.
     pub fn text(&self) -> Cow<'_, str> {
-        self.result().map_or(Cow::Borrowed(""), |result| result.text())
+        self.result().text()
     }
 
     /// The blocks of content in order.
     pub fn content(&self) -> impl Iterator<Item = sans_mcp::Content<'_>> {
-        self.result().map(|result| result.content()).into_iter().flatten()
+        self.result().content()
     }
 
     /// The structured content as raw JSON, if there is any.
     pub fn structured(&self) -> Option<&str> {
-        self.result().and_then(|result| result.structured())
+        self.result().structured()
     }
 
     /// The structured content, decoded; absent content is `null`.
@@ -51,12 +51,12 @@ impl ToolReply {
 
     /// The `_meta` of the result as raw JSON.
     pub fn meta(&self) -> Option<&str> {
-        self.result().and_then(|result| result.meta())
+        self.result().meta()
     }
 
-    /// All views at once. Each method of the reply reads the raw result anew; this reads it once.
-    pub fn result(&self) -> Option<ToolResult<'_>> {
-        ToolResult::parse(&self.payload).ok()
+    /// All views at once.
+    pub fn result(&self) -> ToolResult<'_> {
+        self.parts.of(&self.payload)
     }
 
     /// The result as the server wrote it.
@@ -75,7 +75,7 @@ impl fmt::Debug for ToolReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.payload.len();
         f.debug_struct("ToolReply")
-            .field("is_error", &self.is_error)
+            .field("is_error", &self.is_error())
             .field("bytes", &bytes)
             .finish_non_exhaustive()
     }

@@ -24,7 +24,7 @@ pub(super) async fn call(
             let shown = if options.json {
                 format!("{}\n", reply.raw().replace('\r', " "))
             } else {
-                reply.result().map(|result| show::result(&result)).unwrap_or_default()
+                show::result(&reply.result())
             };
             match console.result(shown).await {
                 Err(status) => status,

@@ -53,12 +53,11 @@ impl Operation {
 
 impl Drop for Operation {
     fn drop(&mut self) {
+        if self.settled {
+            return;
+        }
         // What it would wake is gone; and a waker is foreign code, not to be dropped under the lock.
         self.slot.abandon();
-        if !self.settled {
-            self.alive
-                .shared()
-                .command(|session, now| session.cancel(now, self.handle, "dropped by the caller"));
-        }
+        self.alive.shared().command(|session, now| session.cancel(now, self.handle, "dropped by the caller"));
     }
 }

@@ -1,7 +1,6 @@
 //! Where the I/O task leaves what a caller waits for.
 
 use std::collections::VecDeque;
-use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -36,8 +35,14 @@ pub(crate) struct Slot(Mutex<Contents>);
 struct Contents {
     settled: Option<Settled>,
     waker: Option<Waker>,
-    progress: VecDeque<Box<str>>,
-    progress_bytes: usize,
+    /// Most calls make none, and there may be many calls.
+    progress: Option<Box<Progress>>,
+}
+
+#[derive(Debug, Default)]
+struct Progress {
+    params: VecDeque<Box<str>>,
+    bytes: usize,
 }
 
 impl Slot {
@@ -53,11 +58,12 @@ impl Slot {
     #[must_use = "the caller sleeps until it is woken"]
     pub(crate) fn progress(&self, params: &str) -> Option<Waker> {
         let mut contents = self.lock();
-        contents.progress_bytes += params.len();
-        contents.progress.push_back(params.into());
-        while contents.progress.len() > PROGRESS || contents.progress_bytes > PROGRESS_BYTES {
-            let Some(dropped) = contents.progress.pop_front() else { break };
-            contents.progress_bytes -= dropped.len();
+        let progress = contents.progress.get_or_insert_default();
+        progress.bytes += params.len();
+        progress.params.push_back(params.into());
+        while progress.params.len() > PROGRESS || progress.bytes > PROGRESS_BYTES {
+            let Some(dropped) = progress.params.pop_front() else { break };
+            progress.bytes -= dropped.len();
         }
         contents.waker.take()
     }
@@ -65,14 +71,15 @@ impl Slot {
     /// Fetches what is there: progress in order, then the end.
     pub(crate) fn poll(&self, cx: &mut Context<'_>, mut on_progress: impl FnMut(Box<str>)) -> Poll<Settled> {
         let mut contents = self.lock();
-        let progress = mem::take(&mut contents.progress);
-        contents.progress_bytes = 0;
+        let progress = contents.progress.take();
         let settled = contents.settled.take();
         if settled.is_none() && !contents.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
             contents.waker = Some(cx.waker().clone());
         }
         drop(contents);
-        progress.into_iter().for_each(&mut on_progress);
+        if let Some(progress) = progress {
+            progress.params.into_iter().for_each(&mut on_progress);
+        }
         settled.map_or(Poll::Pending, Poll::Ready)
     }
 

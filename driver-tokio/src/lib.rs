@@ -70,6 +70,7 @@ mod request;
 mod shared;
 mod slot;
 mod task;
+mod waking;
 
 pub use builder::Builder;
 pub use call::ToolCall;

@@ -21,6 +21,7 @@ use crate::event::{Event, Events, Notification, Subscribers};
 use crate::peer::{Asked, Handlers};
 use crate::pipes::Pipes;
 use crate::slot::{Given, Settled, Slot};
+use crate::waking::wake_together;
 
 /// What one turn of the I/O task may move, in bytes; an output for the host counts as 64. One flooding server
 /// cannot starve the rest of the runtime for longer than this takes, nor hold the lock.
@@ -53,9 +54,10 @@ struct Inner {
     /// Of the I/O task, while it sleeps. Whoever takes it wakes it, so that a burst of commands wakes it
     /// once.
     sleeper: Option<Waker>,
-    /// The last turn woke several callers. If one of them wakes the I/O task the others go first, for they
-    /// may have something to say too, and one write takes it all.
-    burst: bool,
+    /// Callers that were woken together and may have something to say still. As long as one after the other does, the
+    /// I/O task lets the others go first, and one write takes it all.
+    woken: usize,
+    /// A command came since the last turn.
     commanded: bool,
     started: bool,
     end: Option<Arc<End>>,
@@ -66,11 +68,10 @@ struct Inner {
 pub(crate) enum Turn {
     /// The task will be woken.
     Sleep,
-    /// There is more to do; the tasks that can run go first.
+    /// There is more to do.
+    Again,
+    /// There is more to do; every other task goes first, also those that the reactor and the timers have yet to wake.
     Yield,
-    /// The budget ran out; every other task goes first, also those that the reactor and the timers have yet to
-    /// wake.
-    Starved,
     /// The session is over.
     Over,
 }
@@ -100,7 +101,7 @@ impl Shared {
             answering: BTreeMap::new(),
             subscribers,
             sleeper: None,
-            burst: false,
+            woken: 0,
             commanded: false,
             started: false,
             end: None,
@@ -119,7 +120,8 @@ impl Shared {
         let mut inner = self.lock();
         let answer = command(&mut inner.session, self.clock.now());
         let sleeper = inner.sleeper.take();
-        inner.commanded |= sleeper.is_some();
+        inner.commanded = true;
+        inner.woken = inner.woken.saturating_sub(1);
         drop(inner);
         if let Some(sleeper) = sleeper {
             sleeper.wake();
@@ -182,22 +184,24 @@ impl Shared {
         if inner.end.is_some() {
             return Turn::Over;
         }
-        if std::mem::take(&mut inner.commanded) && std::mem::take(&mut inner.burst) {
+        if std::mem::take(&mut inner.commanded) && inner.woken > 0 {
             return Turn::Yield;
         }
         let now = self.clock.now();
         // What it says does not matter: the pump looks at everything.
         let _ = inner.pipes.poll_ready(cx);
         let pumped = inner.pump(now, BUDGET, after);
-        inner.burst = after.woken.len() > 1;
+        if !after.woken.is_empty() {
+            inner.woken = after.woken.len();
+        }
         if pumped.closed {
             return Turn::Over;
         }
         if pumped.starved {
-            return Turn::Starved;
+            return Turn::Yield;
         }
         if inner.pipes.poll_ready(cx).is_ready() || timer.poll(cx, self.clock, pumped.until).is_ready() {
-            return Turn::Yield;
+            return Turn::Again;
         }
         inner.sleeper = Some(cx.waker().clone());
         Turn::Sleep
@@ -220,7 +224,7 @@ impl Shared {
 
     fn carry_out(self: &Arc<Shared>, after: Aftermath) {
         after.withdrawn.iter().for_each(AbortHandle::abort);
-        after.woken.into_iter().for_each(Waker::wake);
+        wake_together(after.woken);
         for asked in after.asked {
             self.answer(asked);
         }

@@ -12,3 +12,5 @@ mod life;
 mod peer;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod writes;

@@ -1,6 +1,10 @@
 //! What is known of a process by its number, on Linux.
 
-use std::{ffi::OsStr, fs, io};
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    io::{self, Read},
+};
 
 use rustix::process::Pid;
 
@@ -35,7 +39,11 @@ const KERNEL: u64 = 0x0020_0000;
 impl Stat {
     /// `None` if there is no such process any more.
     pub(crate) fn read(process: Pid) -> Option<Stat> {
-        Stat::parse(&fs::read(format!("/proc/{process}/stat")).ok()?)
+        // Fifty numbers of 20 digits at most and a short name, which the system gives whole to one read.
+        let mut text = [0; 2 << 10];
+        let length =
+            File::open(format!("/proc/{process}/stat")).and_then(|mut stat| stat.read(&mut text)).ok()?;
+        Stat::parse(text.get(..length)?)
     }
 
     fn parse(text: &[u8]) -> Option<Stat> {

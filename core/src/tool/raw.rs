@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 use crate::wire::decode;
 pub(crate) use crate::wire::decode::string;
 use crate::wire::envelope::{Element, element};
-use crate::wire::json::{self, Member, Members, NotJson};
+use crate::wire::json::{self, Members, NotJson};
 
 /// Calls `each` for every member of the object in `json`, in the order of the text. Returns false if it is no object;
 /// members before the fault have then been seen.
@@ -18,8 +18,8 @@ pub(crate) fn members<'a>(json: &'a str, mut each: impl FnMut(Cow<'a, str>, &'a 
     let Ok(mut members) = Members::new(json, 0) else { return false };
     loop {
         match members.next() {
-            Ok(Some(Member { name, value })) => {
-                each(decode::name(json, name), json.get(value).unwrap_or_default());
+            Ok(Some(member)) => {
+                each(decode::name(json, &member), json.get(member.value).unwrap_or_default());
             }
             Ok(None) => {
                 return json::skip_blanks(members.rest()).is_empty();

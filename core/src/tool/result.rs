@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use super::raw;
 use crate::wire::decode;
-use crate::wire::json::{self, Member, Members, Step};
+use crate::wire::json::{self, Members, Step};
 
 /// The result of `tools/call`, read without building a tree: nested values stay raw JSON, with all their digits.
 ///
@@ -230,8 +230,8 @@ impl<'a> Block<'a> {
     fn read(json: &'a str, start: usize) -> Option<(Block<'a>, usize)> {
         let mut block = Block::default();
         let mut members = Members::new(json, start).ok()?;
-        while let Some(Member { name, value }) = members.next().ok()? {
-            let member = match &*decode::name(json, name) {
+        while let Some(found) = members.next().ok()? {
+            let member = match &*decode::name(json, &found) {
                 "type" => &mut block.kind,
                 "text" => &mut block.text,
                 "blob" => &mut block.blob,
@@ -246,7 +246,7 @@ impl<'a> Block<'a> {
                 "annotations" => &mut block.annotations,
                 _ => continue,
             };
-            *member = json.get(value);
+            *member = json.get(found.value);
         }
         Some((block, members.end()))
     }

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::ops::Range;
 
 use memchr::{memchr, memchr2};
 use serde::Deserializer;
 use serde::de::{Error, Unexpected, Visitor};
+
+use super::json::Member;
 
 /// Decodes a raw JSON value. A surrogate without its other half becomes U+FFFD. `None`: it is no string.
 pub(crate) fn string(raw: &str) -> Option<Cow<'_, str>> {
@@ -22,13 +23,14 @@ pub(crate) fn string(raw: &str) -> Option<Cow<'_, str>> {
     Some(text)
 }
 
-/// What the name of a member of `text` says, which stands at `place` without its quotes.
-pub(crate) fn name(text: &str, place: Range<usize>) -> Cow<'_, str> {
-    let raw = text.get(place.clone()).unwrap_or_default();
-    if !raw.bytes().any(|byte| byte == b'\\') {
-        return Cow::Borrowed(raw);
+/// What the name of a member of `text` says.
+#[inline]
+pub(crate) fn name<'a>(text: &'a str, member: &Member) -> Cow<'a, str> {
+    if member.escaped {
+        let quoted = member.name.start.saturating_sub(1)..member.name.end + 1;
+        return text.get(quoted).and_then(string).unwrap_or_default();
     }
-    text.get(place.start.saturating_sub(1)..place.end + 1).and_then(string).unwrap_or_default()
+    Cow::Borrowed(text.get(member.name.clone()).unwrap_or_default())
 }
 
 struct TextVisitor;

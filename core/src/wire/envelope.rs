@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::decode;
-use super::json::{self, Member, Members, NotJson, Step};
+use super::json::{self, Members, NotJson, Step};
 
 /// The members of one message that JSON-RPC knows, as spans of raw JSON.
 ///
@@ -37,8 +37,8 @@ pub(crate) fn read(text: &str, at: usize) -> Result<(Envelope, usize), NotJson> 
     let mut envelope = Envelope::default();
     let mut version = None;
     let mut members = Members::new(text, at)?;
-    while let Some(Member { name, value }) = members.next()? {
-        let member = match decode::name(text, name).as_bytes() {
+    while let Some(found) = members.next()? {
+        let member = match decode::name(text, &found).as_bytes() {
             b"jsonrpc" => &mut version,
             b"id" => &mut envelope.id,
             b"method" => &mut envelope.method,
@@ -47,7 +47,7 @@ pub(crate) fn read(text: &str, at: usize) -> Result<(Envelope, usize), NotJson> 
             b"error" => &mut envelope.error,
             _ => continue,
         };
-        envelope.repeated |= member.replace(value).is_some();
+        envelope.repeated |= member.replace(found.value).is_some();
     }
     envelope.version_ok = version.is_some_and(|version| text.get(version).is_some_and(is_version));
     Ok((envelope, members.end()))

@@ -85,6 +85,8 @@ pub(crate) struct Members<'a> {
 pub(crate) struct Member {
     /// As it is written, without its quotes.
     pub(crate) name: Range<usize>,
+    /// Whether the name has to be decoded.
+    pub(crate) escaped: bool,
     pub(crate) value: Range<usize>,
 }
 
@@ -111,11 +113,12 @@ impl<'a> Members<'a> {
         };
         self.first = false;
         let [b'"', name @ ..] = name else { return Err(NotJson) };
-        let behind_name = skip_text(name)?;
+        let mut escaped = false;
+        let behind_name = skip_text_noting(name, &mut escaped)?;
         let value = skip_colon(behind_name)?;
         let name = self.place(name)..self.place(behind_name).saturating_sub(1);
         self.rest = skip_value(value)?;
-        Ok(Some(Member { name, value: self.place(value)..self.end() }))
+        Ok(Some(Member { name, escaped, value: self.place(value)..self.end() }))
     }
 
     /// What follows the object, once there is no next member.
@@ -193,6 +196,12 @@ const SHORT: usize = 4 * WORD;
 /// From behind an opening quote to behind the closing one.
 #[inline]
 fn skip_text(json: &[u8]) -> Result<&[u8], NotJson> {
+    skip_text_noting(json, &mut false)
+}
+
+/// The same; notes whether there is an escape.
+#[inline]
+fn skip_text_noting<'a>(json: &'a [u8], escaped: &mut bool) -> Result<&'a [u8], NotJson> {
     let mut rest = json;
     loop {
         let begin = rest.len();
@@ -206,7 +215,10 @@ fn skip_text(json: &[u8]) -> Result<&[u8], NotJson> {
         }
         rest = match rest {
             [b'"', after @ ..] => return Ok(after),
-            [b'\\', after @ ..] => skip_escape(after)?,
+            [b'\\', after @ ..] => {
+                *escaped = true;
+                skip_escape(after)?
+            }
             [0..b' ', ..] | [] => return Err(NotJson),
             [_, after @ ..] => after,
         };

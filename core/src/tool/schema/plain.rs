@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use crate::wire::decode;
-use crate::wire::json::{self, Member, Members};
+use crate::wire::json::{self, Members};
 
 /// Members that are told apart: each has a bit.
 const MEMBERS: usize = 64;
@@ -84,12 +84,12 @@ impl Plain {
         let Ok(mut members) = Members::new(value, 0) else { return false };
         let mut seen = 0_u64;
         loop {
-            let Member { name, value: place } = match members.next() {
+            let member = match members.next() {
                 Ok(Some(member)) => member,
                 Ok(None) => break,
                 Err(_) => return false,
             };
-            let name = decode::name(value, name);
+            let name = decode::name(value, &member);
             match self.properties.binary_search_by(|(known, _)| (**known).cmp(&*name)) {
                 Ok(at) => {
                     let bit = 1 << at;
@@ -97,7 +97,7 @@ impl Plain {
                     let is_new = seen & bit == 0;
                     seen |= bit;
                     let shape = self.properties.get(at).map_or(Shape::Unsure, |(_, shape)| *shape);
-                    if !is_new || !shape.fits(value.get(place).unwrap_or_default()) {
+                    if !is_new || !shape.fits(value.get(member.value).unwrap_or_default()) {
                         return false;
                     }
                 }

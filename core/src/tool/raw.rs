@@ -14,19 +14,17 @@ use crate::wire::json::{self, Members, NotJson};
 
 /// Calls `each` for every member of the object in `json`, in the order of the text. Returns false if it is no object;
 /// members before the fault have then been seen.
-pub(crate) fn members<'a>(json: &'a str, mut each: impl FnMut(Cow<'a, str>, &'a str)) -> bool {
-    let Ok(mut members) = Members::new(json, 0) else { return false };
-    loop {
-        match members.next() {
-            Ok(Some(member)) => {
-                each(decode::name(json, &member), json.get(member.value).unwrap_or_default());
-            }
-            Ok(None) => {
-                return json::skip_blanks(members.rest()).is_empty();
-            }
-            Err(NotJson) => return false,
-        }
+pub(crate) fn members<'a>(json: &'a str, each: impl FnMut(Cow<'a, str>, &'a str)) -> bool {
+    read_members(json, each).is_ok_and(|rest| json::skip_blanks(rest).is_empty())
+}
+
+fn read_members<'a>(json: &'a str, mut each: impl FnMut(Cow<'a, str>, &'a str)) -> Result<&'a [u8], NotJson> {
+    let mut members = Members::new(json, 0)?;
+    while let Some(name) = members.next_name()? {
+        let value = members.value()?;
+        each(decode::name(json, &name), json.get(value).unwrap_or_default());
     }
+    Ok(members.rest())
 }
 
 /// The elements of the array in `json`, one at a time; nothing if it is no array. Ends early at a fault.

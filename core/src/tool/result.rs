@@ -1,14 +1,16 @@
 //! Typed views of a tool's answer that borrow from it and decode on demand.
 
+mod content;
 mod parts;
 
+pub use content::{Content, Contents, ResourceContents};
 pub use parts::ResultParts;
 
 use std::borrow::Cow;
 
 use super::raw;
 use crate::wire::decode;
-use crate::wire::json::{self, Members, Step};
+use crate::wire::json::{self, Members, NotJson};
 
 /// The result of `tools/call`, read without building a tree: nested values stay raw JSON, with all their digits.
 ///
@@ -28,6 +30,8 @@ use crate::wire::json::{self, Members, Step};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ToolResult<'a> {
     content: &'a str,
+    /// The raw text of the only block, if there is one and it is of text: nearly always.
+    only_text: Option<&'a str>,
     structured: Option<&'a str>,
     meta: Option<&'a str>,
     is_error: bool,
@@ -41,23 +45,43 @@ impl<'a> ToolResult<'a> {
     /// It is no object (`null` included), `content` is no array, or `isError` no boolean. Either may be absent or null:
     /// then there is no content, and no error.
     pub fn parse(json: &'a str) -> Result<ToolResult<'a>, DecodeError> {
-        let mut result = ToolResult { content: "[]", structured: None, meta: None, is_error: false };
+        match Self::read(json) {
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(fault)) => Err(fault),
+            Err(NotJson) => Err(DecodeError::NotAnObject),
+        }
+    }
+
+    fn read(json: &'a str) -> Result<Result<ToolResult<'a>, DecodeError>, NotJson> {
+        let mut result =
+            ToolResult { content: "[]", only_text: None, structured: None, meta: None, is_error: false };
         let mut fault = None;
-        let is_object = raw::members(json, |key, value| match &*key {
-            "content" if raw::is_array(value) => result.content = value,
-            "content" if value != "null" => fault = Some(DecodeError::Member("content")),
-            "isError" => match value {
-                "true" | "false" | "null" => result.is_error = value == "true",
-                _ => fault = Some(DecodeError::Member("isError")),
-            },
-            "structuredContent" => result.structured = Some(value),
-            "_meta" => result.meta = Some(value),
-            _ => {}
-        });
-        match fault {
-            _ if !is_object => Err(DecodeError::NotAnObject),
-            Some(fault) => Err(fault),
-            None => Ok(result),
+        let mut members = Members::new(json, 0)?;
+        while let Some(name) = members.next_name()? {
+            let start = members.at();
+            let name = decode::name(json, &name);
+            if name == "content" && json::is_array(json, start) {
+                let (end, only_text) = content::read_array(json, start)?;
+                members.go_on(end);
+                result.content = json.get(start..end).unwrap_or_default();
+                result.only_text = only_text;
+                continue;
+            }
+            let value = json.get(members.value()?).unwrap_or_default();
+            match &*name {
+                "content" if value != "null" => fault = Some(DecodeError::Member("content")),
+                "isError" => match value {
+                    "true" | "false" | "null" => result.is_error = value == "true",
+                    _ => fault = Some(DecodeError::Member("isError")),
+                },
+                "structuredContent" => result.structured = Some(value),
+                "_meta" => result.meta = Some(value),
+                _ => {}
+            }
+        }
+        match json::skip_blanks(members.rest()) {
+            [] => Ok(fault.map_or(Ok(result), Err)),
+            _ => Err(NotJson),
         }
     }
 
@@ -68,11 +92,14 @@ impl<'a> ToolResult<'a> {
 
     /// The blocks of content in order.
     pub fn content(&self) -> Contents<'a> {
-        Contents { array: self.content, next: Some(0) }
+        Contents::of(self.content)
     }
 
     /// All text blocks, joined by line ends.
     pub fn text(&self) -> Cow<'a, str> {
+        if let Some(text) = self.only_text.and_then(raw::string) {
+            return text;
+        }
         let mut texts = self.content().filter_map(|content| match content {
             Content::Text { text, .. } => Some(text),
             _ => None,
@@ -107,185 +134,6 @@ pub enum DecodeError {
     /// A member has the wrong type.
     #[error("the result has no valid `{0}`")]
     Member(&'static str),
-}
-
-/// The blocks of content of a [`ToolResult`], decoded one at a time.
-#[derive(Clone, Debug)]
-pub struct Contents<'a> {
-    array: &'a str,
-    /// Where the array goes on.
-    next: Option<usize>,
-}
-
-impl<'a> Iterator for Contents<'a> {
-    type Item = Content<'a>;
-
-    fn next(&mut self) -> Option<Content<'a>> {
-        let at = self.next.take()?;
-        let Ok(Step::Element(start)) = json::next_element(self.array, at) else { return None };
-        let (block, end) = match Block::read(self.array, start) {
-            Some((block, end)) => (block.typed(), end),
-            None => (None, json::end_of_value(self.array, start).ok()?),
-        };
-        self.next = Some(json::end_element(self.array, end).ok()?);
-        Some(block.unwrap_or_else(|| Content::Unknown(self.array.get(start..end).unwrap_or_default())))
-    }
-}
-
-/// One block of content. Strings are decoded, lone surrogates replaced by U+FFFD; binary data stays base64 text;
-/// annotations stay raw JSON.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Content<'a> {
-    /// Text.
-    #[non_exhaustive]
-    Text {
-        /// The text.
-        text: Cow<'a, str>,
-        /// Hints for its use.
-        annotations: Option<&'a str>,
-    },
-    /// An image.
-    #[non_exhaustive]
-    Image {
-        /// Base64.
-        data: Cow<'a, str>,
-        /// Media type.
-        mime_type: Cow<'a, str>,
-        /// Hints for its use.
-        annotations: Option<&'a str>,
-    },
-    /// Sound.
-    #[non_exhaustive]
-    Audio {
-        /// Base64.
-        data: Cow<'a, str>,
-        /// Media type.
-        mime_type: Cow<'a, str>,
-        /// Hints for its use.
-        annotations: Option<&'a str>,
-    },
-    /// A resource with its contents.
-    #[non_exhaustive]
-    Resource {
-        /// Where it is.
-        uri: Cow<'a, str>,
-        /// Media type.
-        mime_type: Option<Cow<'a, str>>,
-        /// What is in it.
-        contents: ResourceContents<'a>,
-        /// Hints for its use.
-        annotations: Option<&'a str>,
-    },
-    /// A resource that can be read.
-    #[non_exhaustive]
-    ResourceLink {
-        /// Where it is.
-        uri: Cow<'a, str>,
-        /// Its name.
-        name: Cow<'a, str>,
-        /// Its name for people.
-        title: Option<Cow<'a, str>>,
-        /// What it is.
-        description: Option<Cow<'a, str>>,
-        /// Media type.
-        mime_type: Option<Cow<'a, str>>,
-        /// Size in bytes as raw JSON.
-        size: Option<&'a str>,
-        /// Hints for its use.
-        annotations: Option<&'a str>,
-    },
-    /// A block of a type that is not known here, or without what its type asks for, as raw JSON.
-    Unknown(&'a str),
-}
-
-/// What is in a resource.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ResourceContents<'a> {
-    /// Text.
-    Text(Cow<'a, str>),
-    /// Base64.
-    Blob(Cow<'a, str>),
-}
-
-/// The raw members that blocks of content have.
-#[derive(Clone, Copy, Default)]
-struct Block<'a> {
-    kind: Option<&'a str>,
-    text: Option<&'a str>,
-    blob: Option<&'a str>,
-    data: Option<&'a str>,
-    mime_type: Option<&'a str>,
-    uri: Option<&'a str>,
-    name: Option<&'a str>,
-    title: Option<&'a str>,
-    description: Option<&'a str>,
-    size: Option<&'a str>,
-    resource: Option<&'a str>,
-    annotations: Option<&'a str>,
-}
-
-impl<'a> Block<'a> {
-    /// The object that begins at byte `start`, and where it ends.
-    fn read(json: &'a str, start: usize) -> Option<(Block<'a>, usize)> {
-        let mut block = Block::default();
-        let mut members = Members::new(json, start).ok()?;
-        while let Some(found) = members.next().ok()? {
-            let member = match &*decode::name(json, &found) {
-                "type" => &mut block.kind,
-                "text" => &mut block.text,
-                "blob" => &mut block.blob,
-                "data" => &mut block.data,
-                "mimeType" => &mut block.mime_type,
-                "uri" => &mut block.uri,
-                "name" => &mut block.name,
-                "title" => &mut block.title,
-                "description" => &mut block.description,
-                "size" => &mut block.size,
-                "resource" => &mut block.resource,
-                "annotations" => &mut block.annotations,
-                _ => continue,
-            };
-            *member = json.get(found.value);
-        }
-        Some((block, members.end()))
-    }
-
-    fn typed(self) -> Option<Content<'a>> {
-        let annotations = self.annotations;
-        Some(match &*text(self.kind)? {
-            "text" => Content::Text { text: text(self.text)?, annotations },
-            "image" => {
-                Content::Image { data: text(self.data)?, mime_type: text(self.mime_type)?, annotations }
-            }
-            "audio" => {
-                Content::Audio { data: text(self.data)?, mime_type: text(self.mime_type)?, annotations }
-            }
-            "resource" => {
-                let resource = Block::read(self.resource?, 0)?.0;
-                let contents = match text(resource.text) {
-                    Some(text) => ResourceContents::Text(text),
-                    None => ResourceContents::Blob(text(resource.blob)?),
-                };
-                let (uri, mime_type) = (text(resource.uri)?, text(resource.mime_type));
-                Content::Resource { uri, mime_type, contents, annotations }
-            }
-            "resource_link" => Content::ResourceLink {
-                uri: text(self.uri)?,
-                name: text(self.name)?,
-                title: text(self.title),
-                description: text(self.description),
-                mime_type: text(self.mime_type),
-                size: self.size,
-                annotations,
-            },
-            _ => return None,
-        })
-    }
-}
-
-fn text(json: Option<&str>) -> Option<Cow<'_, str>> {
-    raw::string(json?)
 }
 
 #[cfg(test)]
@@ -383,6 +231,37 @@ mod tests {
     #[test]
     fn members_of_a_block_that_nobody_knows_are_passed_over() {
         assert_eq!(parse(r#"{"content":[{"later":1,"type":"text","text":"a","_meta":{}}]}"#).text(), "a");
+    }
+
+    #[test]
+    fn the_text_is_that_of_the_text_blocks_however_many_there_are() {
+        let blocks = [
+            r#"{"type":"text","text":"a\n\ud83d\ude00"}"#,
+            r#"{"text":"","type":"text"}"#,
+            r#"{"type":"text","text":"first","text":"last"}"#,
+            r#"{"type":"te\u0078t","text":"escaped type"}"#,
+            r#"{"type":"text","text":7}"#,
+            r#"{"type":"image","text":"no","data":"","mimeType":""}"#,
+            r#"{"text":"no type"}"#,
+            "{}",
+            "null",
+        ];
+        let lists = blocks.iter().map(|one| vec![*one]);
+        let lists = lists.chain(blocks.iter().flat_map(|one| blocks.map(|other| vec![*one, other])));
+        for list in lists {
+            let answer = format!(r#"{{ "content" : [ {} ] , "isError":false}}"#, list.join(" , "));
+            let result = parse(&answer);
+            let texts: Vec<_> = result
+                .content()
+                .filter_map(|block| match block {
+                    Content::Text { text, .. } => Some(text),
+                    _ => None,
+                })
+                .collect();
+            assert_eq!(result.text(), texts.join("\n"), "{answer}");
+            assert_eq!(result.content().count(), list.len());
+        }
+        assert_eq!(parse(r#"{"content":[{"type":"text","text":"a"}],"content":[]}"#).text(), "");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use memchr::{memchr, memchr2};
 use serde::Deserializer;
 use serde::de::{Error, Unexpected, Visitor};
 
-use super::json::Member;
+use super::json::Name;
 
 /// Decodes a raw JSON value. A surrogate without its other half becomes U+FFFD. `None`: it is no string.
 pub(crate) fn string(raw: &str) -> Option<Cow<'_, str>> {
@@ -25,12 +25,12 @@ pub(crate) fn string(raw: &str) -> Option<Cow<'_, str>> {
 
 /// What the name of a member of `text` says.
 #[inline]
-pub(crate) fn name<'a>(text: &'a str, member: &Member) -> Cow<'a, str> {
-    if member.escaped {
-        let quoted = member.name.start.saturating_sub(1)..member.name.end + 1;
+pub(crate) fn name<'a>(text: &'a str, name: &Name) -> Cow<'a, str> {
+    if name.escaped {
+        let quoted = name.place.start.saturating_sub(1)..name.place.end + 1;
         return text.get(quoted).and_then(string).unwrap_or_default();
     }
-    Cow::Borrowed(text.get(member.name.clone()).unwrap_or_default())
+    Cow::Borrowed(text.get(name.place.clone()).unwrap_or_default())
 }
 
 struct TextVisitor;

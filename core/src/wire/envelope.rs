@@ -37,8 +37,9 @@ pub(crate) fn read(text: &str, at: usize) -> Result<(Envelope, usize), NotJson> 
     let mut envelope = Envelope::default();
     let mut version = None;
     let mut members = Members::new(text, at)?;
-    while let Some(found) = members.next()? {
-        let member = match decode::name(text, &found).as_bytes() {
+    while let Some(name) = members.next_name()? {
+        let value = members.value()?;
+        let member = match decode::name(text, &name).as_bytes() {
             b"jsonrpc" => &mut version,
             b"id" => &mut envelope.id,
             b"method" => &mut envelope.method,
@@ -47,10 +48,10 @@ pub(crate) fn read(text: &str, at: usize) -> Result<(Envelope, usize), NotJson> 
             b"error" => &mut envelope.error,
             _ => continue,
         };
-        envelope.repeated |= member.replace(found.value).is_some();
+        envelope.repeated |= member.replace(value).is_some();
     }
     envelope.version_ok = version.is_some_and(|version| text.get(version).is_some_and(is_version));
-    Ok((envelope, members.end()))
+    Ok((envelope, members.at()))
 }
 
 /// Walks an array one element at a time, from the position of its `[` or the one given with the previous element,

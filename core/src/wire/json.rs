@@ -80,14 +80,12 @@ pub(crate) struct Members<'a> {
     first: bool,
 }
 
-/// Where the parts of a member stand.
+/// The name of a member, as it is written without its quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Member {
-    /// As it is written, without its quotes.
-    pub(crate) name: Range<usize>,
-    /// Whether the name has to be decoded.
+pub(crate) struct Name {
+    pub(crate) place: Range<usize>,
+    /// Whether it has to be decoded.
     pub(crate) escaped: bool,
-    pub(crate) value: Range<usize>,
 }
 
 impl<'a> Members<'a> {
@@ -99,9 +97,9 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// The next one; `None` behind the last.
+    /// The next member's name, whose value is to be passed over next; `None` behind the last.
     #[inline]
-    pub(crate) fn next(&mut self) -> Result<Option<Member>, NotJson> {
+    pub(crate) fn next_name(&mut self) -> Result<Option<Name>, NotJson> {
         let name = match skip_blanks(self.rest) {
             [b'}', after @ ..] => {
                 self.rest = after;
@@ -114,11 +112,22 @@ impl<'a> Members<'a> {
         self.first = false;
         let [b'"', name @ ..] = name else { return Err(NotJson) };
         let mut escaped = false;
-        let behind_name = skip_text_noting(name, &mut escaped)?;
-        let value = skip_colon(behind_name)?;
-        let name = self.place(name)..self.place(behind_name).saturating_sub(1);
-        self.rest = skip_value(value)?;
-        Ok(Some(Member { name, escaped, value: self.place(value)..self.end() }))
+        let behind = skip_text_noting(name, &mut escaped)?;
+        self.rest = skip_colon(behind)?;
+        Ok(Some(Name { place: self.place(name)..self.place(behind).saturating_sub(1), escaped }))
+    }
+
+    /// Passes over the value of the member whose name came last.
+    #[inline]
+    pub(crate) fn value(&mut self) -> Result<Range<usize>, NotJson> {
+        let start = self.at();
+        self.rest = skip_value(self.rest)?;
+        Ok(start..self.at())
+    }
+
+    /// Goes on at this byte, where that value ends.
+    pub(crate) fn go_on(&mut self, at: usize) {
+        self.rest = self.text.as_bytes().get(at..).unwrap_or_default();
     }
 
     /// What follows the object, once there is no next member.
@@ -126,8 +135,8 @@ impl<'a> Members<'a> {
         self.rest
     }
 
-    /// Where the object ends, once there is no next member.
-    pub(crate) fn end(&self) -> usize {
+    /// Where reading stands: at the value once there is a name, behind the object once there is none.
+    pub(crate) fn at(&self) -> usize {
         self.place(self.rest)
     }
 
@@ -143,6 +152,11 @@ pub(crate) enum Step {
     Element(usize),
     /// The array ends before this byte.
     End(usize),
+}
+
+/// Whether an array begins at this byte.
+pub(crate) fn is_array(text: &str, at: usize) -> bool {
+    text.as_bytes().get(at) == Some(&b'[')
 }
 
 /// The next element of an array, from the byte of its `[` on, or of the `,` or `]` behind the element before; leading

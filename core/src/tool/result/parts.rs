@@ -18,6 +18,7 @@ use crate::tool::raw;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResultParts {
     content: Option<Range<usize>>,
+    only_text: Option<Range<usize>>,
     structured: Option<Range<usize>>,
     meta: Option<Range<usize>>,
     is_error: bool,
@@ -29,9 +30,10 @@ impl ResultParts {
     /// # Errors
     /// As [`ToolResult::parse`].
     pub fn parse(json: &str) -> Result<ResultParts, DecodeError> {
-        let ToolResult { content, structured, meta, is_error } = ToolResult::parse(json)?;
+        let ToolResult { content, only_text, structured, meta, is_error } = ToolResult::parse(json)?;
         Ok(ResultParts {
             content: place(content, json),
+            only_text: only_text.and_then(|part| place(part, json)),
             structured: structured.and_then(|part| place(part, json)),
             meta: meta.and_then(|part| place(part, json)),
             is_error,
@@ -43,6 +45,7 @@ impl ResultParts {
         let part = |place: &Option<Range<usize>>| place.clone().and_then(|place| json.get(place));
         ToolResult {
             content: part(&self.content).unwrap_or("[]"),
+            only_text: part(&self.only_text),
             structured: part(&self.structured),
             meta: part(&self.meta),
             is_error: self.is_error,

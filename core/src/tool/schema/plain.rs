@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use crate::wire::decode;
-use crate::wire::json::{self, Members};
+use crate::wire::json::{self, Members, NotJson};
 
 /// Members that are told apart: each has a bit.
 const MEMBERS: usize = 64;
@@ -81,15 +81,15 @@ impl Plain {
 
     /// Whether this JSON text surely fits. False: it has to be checked.
     pub(super) fn surely_accepts(&self, value: &str) -> bool {
-        let Ok(mut members) = Members::new(value, 0) else { return false };
+        self.fits(value).unwrap_or(false)
+    }
+
+    fn fits(&self, value: &str) -> Result<bool, NotJson> {
+        let mut members = Members::new(value, 0)?;
         let mut seen = 0_u64;
-        loop {
-            let member = match members.next() {
-                Ok(Some(member)) => member,
-                Ok(None) => break,
-                Err(_) => return false,
-            };
-            let name = decode::name(value, &member);
+        while let Some(name) = members.next_name()? {
+            let place = members.value()?;
+            let name = decode::name(value, &name);
             match self.properties.binary_search_by(|(known, _)| (**known).cmp(&*name)) {
                 Ok(at) => {
                     let bit = 1 << at;
@@ -97,15 +97,15 @@ impl Plain {
                     let is_new = seen & bit == 0;
                     seen |= bit;
                     let shape = self.properties.get(at).map_or(Shape::Unsure, |(_, shape)| *shape);
-                    if !is_new || !shape.fits(value.get(member.value).unwrap_or_default()) {
-                        return false;
+                    if !is_new || !shape.fits(value.get(place).unwrap_or_default()) {
+                        return Ok(false);
                     }
                 }
                 Err(_) if self.open => {}
-                Err(_) => return false,
+                Err(_) => return Ok(false),
             }
         }
-        seen & self.required == self.required && json::skip_blanks(members.rest()).is_empty()
+        Ok(seen & self.required == self.required && json::skip_blanks(members.rest()).is_empty())
     }
 }
 

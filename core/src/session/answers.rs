@@ -51,22 +51,18 @@ impl<T> Machine<T> {
             self.on_unmatched(id);
             return;
         };
-        let problem = match (&result, error) {
-            _ if envelope.repeated => Some(InvalidResponse::Repeated),
-            _ if !envelope.version_ok => Some(InvalidResponse::Version),
-            (Some(_), Some(_)) => Some(InvalidResponse::Both),
-            (None, None) => Some(InvalidResponse::Neither),
-            _ => None,
-        };
-        match (problem, error, result) {
-            (Some(problem), ..) => self.on_invalid_response(number, problem),
-            (None, Some(error), _) => {
+        let problem = match (result, error) {
+            _ if envelope.repeated => InvalidResponse::Repeated,
+            _ if !envelope.version_ok => InvalidResponse::Version,
+            (Some(_), Some(_)) => InvalidResponse::Both,
+            (None, None) => InvalidResponse::Neither,
+            (Some(span), None) => return self.on_result(text, number, span),
+            (None, Some(error)) => {
                 let error = self.remote_error(error);
-                self.settle_unanswered(number, FailureKind::Remote(error));
+                return self.settle_unanswered(number, FailureKind::Remote(error));
             }
-            (None, None, Some(span)) => self.on_result(text, number, span),
-            (None, None, None) => self.on_invalid_response(number, InvalidResponse::Neither),
-        }
+        };
+        self.on_invalid_response(number, problem);
     }
 
     fn on_result(&mut self, text: &str, id: u64, span: Range<usize>) {

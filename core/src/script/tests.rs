@@ -249,9 +249,11 @@ fn a_refused_command_completes_and_leaves_no_trace() {
         stage.feed(&format!("{{\"op\":\"request\",\"method\":\"{method}\"}}\n"));
         assert_eq!(stage.only_event()["error"]["code"], "MCP_RESERVED");
     }
-    stage.feed("{\"op\":\"request\",\"method\":\"ping\",\"meta\":{\"mcp.dev/x\":1}}\n");
-    let done = stage.only_event();
-    assert_eq!((&done["id"], &done["error"]["code"]), (&Value::Null, &json!("MCP_RESERVED")));
+    for command in [r#""op":"request","method":"ping""#, r#""op":"call","tool":"plain""#] {
+        stage.feed(&format!("{{{command},\"meta\":{{\"mcp.dev/x\":1}}}}\n"));
+        let done = stage.only_event();
+        assert_eq!((&done["id"], &done["error"]["code"]), (&Value::Null, &json!("MCP_RESERVED")));
+    }
     assert_eq!(stage.sent.len(), 0);
 }
 
@@ -482,6 +484,31 @@ fn l06_a_server_that_cannot_start_ends_the_script() {
     assert_eq!((&events[0]["event"], &events[0]["ok"]), (&json!("completed"), &json!(false)));
     assert_eq!((&events[1]["event"], &events[1]["code"]), (&json!("closed"), &json!("MCP_NOT_FOUND")));
     assert!(stage.script.is_over());
+}
+
+#[test]
+fn a_script_for_a_session_that_is_over_is_refused_line_by_line() {
+    let mut stage = Stage::new(CALL_A);
+    stage.session.close(Time::ZERO);
+    stage.run();
+    let events = stage.events();
+    assert_eq!(
+        (&events[0]["error"]["code"], &events[1]["event"]),
+        (&json!("CLIENT_CLOSED"), &json!("closed"))
+    );
+}
+
+#[test]
+fn an_event_for_which_the_session_is_asked_waits_until_it_was() {
+    let session = Session::new(Server::new("stage", "server")).unwrap();
+    let mut backlog = Backlog::default();
+    backlog.push("first".to_owned());
+    backlog.push_unwritten(Event::Ready(Duration::ZERO));
+    assert_eq!((backlog.poll().as_deref(), backlog.poll()), (Some("first"), None));
+    backlog.push("last".to_owned());
+    backlog.write(&session);
+    assert!(backlog.poll().is_some_and(|event| event.contains("ready")));
+    assert_eq!(backlog.poll().as_deref(), Some("last"));
 }
 
 #[test]

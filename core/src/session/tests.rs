@@ -72,6 +72,16 @@ fn l07_what_the_last_accepted_call_needs_still_has_ids_that_every_peer_can_echo(
     const { assert!(LAST_ID + 2 * (1 << 24) <= id::MAX) };
 }
 
+/// L10: a session that is dropped gives back what was handed in, and nothing for requests of its own.
+#[test]
+fn l10_a_dropped_session_gives_back_the_tokens_of_its_callers() {
+    let mut session = Session::<u8>::new(Server::new("docs", "docs-server")).unwrap();
+    session.connect(Time::ZERO, 1).unwrap();
+    session.connect(Time::ZERO, 2).unwrap();
+    assert!(drain(&mut session).contains("initialize"));
+    assert_eq!(session.into_tokens().collect::<Vec<_>>(), [1, 2]);
+}
+
 /// L17: what failed when the input closed is no reason for a shutdown to wait.
 #[test]
 fn l17_a_shutdown_after_a_closed_input_does_not_wait_for_what_has_failed() {

@@ -374,6 +374,8 @@ fn w04_line_ends_blank_lines_and_byte_order_marks_are_accepted() {
     let stream =
         b"\xef\xbb\xbf{\"a\":1}\r\n\r\n\n \t\n\xef\xbb\xbf\r\n{\"b\":2}\n\xef\xbb\xbf[]\n{\"c\":3}\r\r\n";
     assert_eq!(whole(stream, WIDE), [line("{\"a\":1}"), line("{\"b\":2}"), line("[]"), line("{\"c\":3}\r")]);
+    let large = format!("{}\n{{}}\n", " ".repeat(2 * SHARED));
+    assert_eq!(whole(large.as_bytes(), WIDE), [line("{}")]);
 }
 
 #[test]

@@ -38,7 +38,7 @@ impl Bounds {
     fn is_modelled(&self) -> bool {
         let halves = |step: &Step| matches!(step, Step::Answer(_, Answer::Half));
         let any = self.moves.iter().flat_map(|moves| &moves.steps).any(halves);
-        self.drains && !self.setup.health && !self.setup.strict && !any
+        self.drains && !any
     }
 }
 

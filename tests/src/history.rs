@@ -282,7 +282,7 @@ pub fn play(setup: Setup, steps: &[Step]) -> Result<Vec<String>, Violation> {
 /// # Errors
 /// The first thing in which the two differ, or that did not hold.
 pub fn play_against_model(setup: Setup, steps: &[Step]) -> Result<Vec<String>, Violation> {
-    let setup = Setup { strict: false, health: false, lies: false, ..setup };
+    let setup = Setup { lies: false, ..setup };
     let handshake = setup.handshake.filter(|answer| *answer != Answer::Half);
     let mut world = World::new(Setup { handshake, ..setup }).with_model();
     world.begin()?;

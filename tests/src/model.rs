@@ -3,7 +3,7 @@
 //! It knows no buffers, indexes or layers, and shares no code with the machine. It is told every fact and command at the moment
 //! it happens, and says what is to come of it; whoever plays a history compares that with what came, whenever
 //! nothing is left to be polled. It is for honest drivers that poll everything out after each step, for the limits and tools
-//! of [`Setup`](crate::history::Setup), and says nothing of diagnostics, of standard error, or of health checks.
+//! of [`Setup`](crate::history::Setup), and says nothing of diagnostics or of standard error.
 
 mod life;
 mod server;
@@ -36,6 +36,8 @@ pub(crate) struct Model {
     until: Option<Time>,
     gone_by: Option<Time>,
     probe_at: Option<Time>,
+    /// When the session asks the server whether it is alive.
+    health_at: Option<Time>,
     /// The code of why it ends.
     cause: Option<&'static str>,
     exited: bool,
@@ -87,6 +89,7 @@ enum What {
     Request,
     Initialize,
     Page,
+    Health,
 }
 
 /// What a caller asks of a tool.
@@ -104,7 +107,7 @@ impl What {
     }
 
     fn is_callers(&self) -> bool {
-        !matches!(self, What::Initialize | What::Page)
+        !matches!(self, What::Initialize | What::Page | What::Health)
     }
 }
 
@@ -131,6 +134,7 @@ impl Model {
             until: None,
             gone_by: None,
             probe_at: None,
+            health_at: None,
             cause: None,
             exited: false,
             output_ended: false,
@@ -165,7 +169,7 @@ impl Model {
     pub(crate) fn wait(&self) -> Option<Time> {
         let deadlines = self.open.values().filter_map(|open| open.deadline);
         let asked = self.asked.iter().map(|asked| asked.until);
-        deadlines.chain(asked).chain(self.until).chain(self.probe_at).min()
+        deadlines.chain(asked).chain(self.until).chain(self.probe_at).chain(self.health_at).min()
     }
 
     pub(crate) fn time(&mut self, now: Time) {
@@ -365,16 +369,18 @@ impl Model {
             .min()
         {
             let waits = self.open.get(&id).is_some_and(|open| open.what.waits());
-            let is_page = self.open.get(&id).is_some_and(|open| open.what == What::Page);
+            let what = self.open.get(&id).map(|open| open.what.clone());
             self.give_up(id, "MCP_TIMEOUT");
-            if is_page {
-                self.walk_failed("MCP_LIST_FAILED", true);
-            } else if waits {
-                self.drop_idle_walk();
+            match what {
+                Some(What::Page) => self.walk_failed("MCP_LIST_FAILED", true),
+                Some(What::Health) => self.fault("MCP_UNHEALTHY"),
+                _ if waits => self.drop_idle_walk(),
+                _ => {}
             }
         }
         self.expire_asked();
         self.live();
+        self.check_health();
         self.make_calls();
     }
 }

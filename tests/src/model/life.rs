@@ -109,8 +109,26 @@ impl Model {
     pub(super) fn initialized(&mut self) {
         self.connected = true;
         self.enter(Life::Ready, None);
+        self.healthy();
         self.writing.notification("notifications/initialized", 0);
         self.start_walk();
+    }
+
+    /// The server is alive; it is asked again when the interval has passed.
+    pub(super) fn healthy(&mut self) {
+        self.health_at = self.settings.timeouts.health_interval.map(|interval| self.now + interval);
+    }
+
+    pub(super) fn check_health(&mut self) {
+        if self.health_at.is_none_or(|at| at > self.now) {
+            return;
+        }
+        self.health_at = None;
+        if self.life == Life::Ready && !self.writing.is_closed() {
+            let deadline = self.settings.timeouts.health.map(|timeout| self.now + timeout);
+            let id = self.add(What::Health, 0, deadline, None);
+            self.writing.request(id, "ping", 0);
+        }
     }
 
     pub(crate) fn close(&mut self) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sans_mcp::{Delivery, Time};
+use sans_mcp::{Conduct, Delivery, Time};
 use serde_json::Value;
 
 use super::life::Life;
@@ -46,9 +46,15 @@ impl Model {
             return;
         }
         let line = line.trim_ascii();
+        if line.is_empty() {
+            return;
+        }
         let too_long = line.len() > self.settings.limits.line;
+        if too_long && self.is_strict() {
+            return self.fault("MCP_TOO_LARGE");
+        }
         let text = String::from_utf8_lossy(line);
-        let Ok(value) = serde_json::from_str::<Value>(&text) else { return };
+        let Ok(value) = serde_json::from_str::<Value>(&text) else { return self.noise() };
         let broken = match (too_long, std::str::from_utf8(line)) {
             (true, _) => Some("MCP_TOO_LARGE"),
             (false, Err(_)) => Some("MCP_INVALID_RESPONSE"),
@@ -63,27 +69,43 @@ impl Model {
     }
 
     fn message(&mut self, message: &Value, broken: Option<&'static str>) {
-        let Some(members) = message.as_object() else { return };
+        let Some(members) = message.as_object() else { return self.noise() };
         let part = |name: &str| members.get(name);
         let versioned = part("jsonrpc").and_then(Value::as_str) == Some("2.0");
         match (part("method").and_then(Value::as_str), part("id")) {
-            (Some(_), _) if broken.is_some() || !versioned => {}
+            (Some(_), _) if broken.is_some() || !versioned => self.noise(),
             (Some(method), Some(id)) => self.asks(id, method),
             (Some(method), None) => self.notifies(method, part("params").unwrap_or(&Value::Null)),
             (None, _) => {
                 let id = part("id").filter(|id| id.is_u64()).and_then(Value::as_u64);
                 // Nothing is an answer to what has not begun to leave.
-                let Some(id) = id.filter(|id| self.is_awaited(*id)) else { return };
+                let Some(id) = id.filter(|id| self.is_awaited(*id)) else {
+                    if broken.is_some() {
+                        self.noise();
+                    }
+                    return;
+                };
                 let error = part("error").filter(|error| !error.is_null());
                 let result = part("result").filter(|result| error.is_none() || !result.is_null());
                 match (broken, result, error) {
-                    (Some(code), ..) => self.unusable(id, code),
-                    _ if !versioned => self.unusable(id, "MCP_INVALID_RESPONSE"),
-                    (None, Some(result), None) => self.answered(id, result),
-                    (None, None, Some(_)) => self.unusable(id, "MCP_ERROR"),
-                    (None, ..) => self.unusable(id, "MCP_INVALID_RESPONSE"),
+                    (Some("MCP_TOO_LARGE"), ..) => self.unusable(id, "MCP_TOO_LARGE"),
+                    (None, Some(result), None) if versioned => self.answered(id, result),
+                    (None, None, Some(_)) if versioned => self.unusable(id, "MCP_ERROR"),
+                    _ if self.is_strict() => self.fault("MCP_PROTOCOL"),
+                    _ => self.unusable(id, "MCP_INVALID_RESPONSE"),
                 }
             }
+        }
+    }
+
+    fn is_strict(&self) -> bool {
+        self.settings.conduct == Conduct::Strict
+    }
+
+    /// What is no message ends a strict session, and no other.
+    fn noise(&mut self) {
+        if self.is_strict() {
+            self.fault("MCP_PROTOCOL");
         }
     }
 
@@ -106,6 +128,10 @@ impl Model {
                 self.open.remove(&id);
                 self.page(result);
             }
+            Some(What::Health) => {
+                self.open.remove(&id);
+                self.healthy();
+            }
             Some(What::Call(_)) if !result.is_object() => self.unusable(id, "MCP_INVALID_RESPONSE"),
             _ => self.succeed(id, &format!("answer {result}")),
         }
@@ -121,6 +147,11 @@ impl Model {
             Some(What::Page) => {
                 self.open.remove(&id);
                 self.walk_failed(code, false);
+            }
+            // Whatever it says, it is alive.
+            Some(What::Health) => {
+                self.open.remove(&id);
+                self.healthy();
             }
             _ => self.fail(id, code),
         }

@@ -25,7 +25,7 @@ fn setup(lies: bool) -> impl Strategy<Value = Setup> {
     let rarely = || prop::bool::weighted(0.12);
     let handshake = prop_oneof![2 => Just(None), 8 => Just(Some(Answer::Result)), 2 => any::<u8>().prop_map(|number| Some(answer(number)))];
     let often = || prop::bool::weighted(0.25);
-    let rare = (rarely(), rarely(), rarely(), often(), often(), rarely());
+    let rare = (rarely(), rarely(), rarely(), often(), any::<bool>(), often());
     (temper, rare, handshake).prop_map(
         move |(temper, (strict, spawn_fails, batches, paged, tight, health), handshake)| Setup {
             temper,
@@ -44,7 +44,7 @@ fn setup(lies: bool) -> impl Strategy<Value = Setup> {
 /// A step is drawn as four numbers, of which smaller ones make a simpler step: a strategy for each kind would begin a
 /// generator for each kind that it did not choose, which costs more than playing the history.
 fn step(lies: bool) -> impl Strategy<Value = Step> {
-    let kinds = 0_u16..if lies { 440 } else { 380 };
+    let kinds = 0_u16..if lies { 449 } else { 389 };
     (kinds, any::<u8>(), any::<u8>(), any::<u16>()).prop_map(|(kind, one, other, wide)| match kind {
         0..72 => Step::Drain,
         72..84 => Step::Tick,
@@ -61,18 +61,18 @@ fn step(lies: bool) -> impl Strategy<Value = Step> {
         },
         264..273 => Step::Request(one),
         273..282 => Step::Ping(one % 20),
-        282..291 => Step::List,
-        291..294 => Step::Notify,
-        294..312 => Step::Cancel(which(wide)),
-        312..324 => Step::Respond(one),
-        324..348 => Step::Feed(wide % if one < 128 { 30 } else { 3_000 }),
-        348..372 => Step::Take(if one < 64 { other % 200 } else { u8::MAX }),
-        372..375 => Step::Complain(one),
-        375 => Step::Shutdown(one % 60),
-        376 => Step::Close,
-        377 => Step::CloseInput,
-        378 => Step::EndOutput,
-        379 => Step::Exit(one < 128),
+        282..300 => Step::List,
+        300..303 => Step::Notify,
+        303..321 => Step::Cancel(which(wide)),
+        321..333 => Step::Respond(one),
+        333..357 => Step::Feed(wide % if one < 128 { 30 } else { 3_000 }),
+        357..381 => Step::Take(if one < 64 { other % 200 } else { u8::MAX }),
+        381..384 => Step::Complain(one),
+        384 => Step::Shutdown(one % 60),
+        385 => Step::Close,
+        386 => Step::CloseInput,
+        387 => Step::EndOutput,
+        388 => Step::Exit(one < 128),
         _ => Step::Lie(lie(one, other)),
     })
 }

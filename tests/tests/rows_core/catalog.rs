@@ -54,6 +54,20 @@ fn l24_a_repeated_cursor_and_the_page_cap_end_the_walk_and_keep_what_came() {
     assert_eq!(runner.session().catalog().incomplete(), Some(sans_mcp::error::WalkFault::TooManyPages(5)));
 }
 
+/// The pages of a walk that was accepted are no new requests of the host.
+#[test]
+fn l24_a_walk_goes_on_when_as_much_is_open_as_may_be() {
+    let pages = [list(&["t"]), page("t", "\"2\""), list(&["u"])];
+    let mut runner =
+        connected_to(server(|settings| settings.limits.pending = 3), Scripted::silent().listing(pages));
+    for _ in 0..2 {
+        runner.call(call("{}").timeout(None)).unwrap();
+    }
+    let walk = runner.list().unwrap();
+    assert!(matches!(runner.ended(walk), Outcome::Listed), "{}", runner.trace());
+    assert_eq!(names(&runner), ["t", "u"]);
+}
+
 #[test]
 fn l24_each_bad_tool_is_set_aside_with_its_reason_and_the_rest_survives() {
     let deep = format!("{}1{}", r#"{"a":"#.repeat(80), "}".repeat(80));

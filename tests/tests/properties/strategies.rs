@@ -48,7 +48,7 @@ fn step(lies: bool) -> impl Strategy<Value = Step> {
     (kinds, any::<u8>(), any::<u8>(), any::<u16>()).prop_map(|(kind, one, other, wide)| match kind {
         0..72 => Step::Drain,
         72..84 => Step::Tick,
-        84..108 => Step::Advance(wide % 300),
+        84..108 => Step::Advance(wide % if one < 232 { 300 } else { 20_000 }),
         108..126 => Step::Poll(one % 6),
         126..180 => Step::Answer(which(wide), answer(one)),
         180..210 => Step::Say(saying(one, other)),
@@ -122,7 +122,7 @@ fn answer(number: u8) -> Answer {
 }
 
 fn saying(number: u8, count: u8) -> Saying {
-    match number % 32 {
+    match number % 36 {
         0..9 => Saying::Progress(count),
         9..13 => Saying::ListChanged,
         13..16 => Saying::Roots,

@@ -17,6 +17,9 @@ pub trait Pipes {
     fn spawn(&mut self, server: &Server) -> Result<u32, StartFailure>;
     /// Reads from the server's output.
     fn read_stdout(&mut self, space: &mut [u8]) -> Moved;
+    /// A line of the server's output is longer than what a pipe holds by default, 64 KiB: a larger one would save turns. It
+    /// is said before each further read of that line.
+    fn long_line(&mut self) {}
     /// Reads from the server's standard error; [`Moved::Blocked`] if it has none or it ended before.
     fn read_stderr(&mut self, space: &mut [u8]) -> Moved;
     /// Writes to the server's input. After [`Moved::Blocked`] it is not asked again before
@@ -147,6 +150,9 @@ pub fn pump<T, P: Pipes + ?Sized>(
 /// One read of the output and what stands on standard error; how many bytes came, counting an end of output as one.
 fn read<T, P: Pipes + ?Sized>(session: &mut Session<T>, pipes: &mut P, now: Time) -> usize {
     let mut moved = 0;
+    if session.reads_long_line() {
+        pipes.long_line();
+    }
     let space = session.read_space();
     if !space.is_empty() {
         match pipes.read_stdout(space) {

@@ -12,6 +12,8 @@ struct Fake {
     later: Option<Tree>,
     looked_at: bool,
     signals_after: usize,
+    /// How often it was told of a long line.
+    long: usize,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -22,6 +24,8 @@ enum Written {
     End,
     /// Lines of which something comes, without an end.
     Flood,
+    /// One line, of which so many bytes are to come, its end included.
+    Line(usize),
 }
 
 impl Pipes for Fake {
@@ -36,6 +40,16 @@ impl Pipes for Fake {
                 self.output = Written::Nothing;
                 Moved::Ended
             }
+            Written::Line(left) => {
+                let count = left.min(space.len());
+                space[..count].fill(b'x');
+                self.output = Written::Line(left - count);
+                if left == count {
+                    space[count - 1] = b'\n';
+                    self.output = Written::Nothing;
+                }
+                Moved::Bytes(count)
+            }
             Written::Flood => {
                 self.read += space.len();
                 let line = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}\n";
@@ -43,6 +57,10 @@ impl Pipes for Fake {
                 Moved::Bytes(space.len())
             }
         }
+    }
+
+    fn long_line(&mut self) {
+        self.long += 1;
     }
 
     fn read_stderr(&mut self, _: &mut [u8]) -> Moved {
@@ -151,4 +169,17 @@ fn l17_a_server_that_leaves_at_the_end_of_its_input_is_gone_in_the_same_run() {
     run(&mut session, &mut fake, Time::ZERO, usize::MAX);
     session.close(Time::ZERO);
     assert!(run(&mut session, &mut fake, Time::ZERO, usize::MAX).0.closed);
+}
+
+/// Only while one is read: a larger pipe is for those who need it.
+#[test]
+fn pipes_are_told_of_a_long_line_before_each_further_read_of_it() {
+    const READ: usize = 64 << 10;
+    let mut session = connecting("wordy");
+    let mut fake = Fake::default();
+    for (bytes, told) in [(READ, 0), (READ + 1, 1), (READ, 1), (3 * READ + 1, 4)] {
+        fake.output = Written::Line(bytes);
+        run(&mut session, &mut fake, Time::ZERO, usize::MAX);
+        assert_eq!(fake.long, told, "{bytes} bytes");
+    }
 }

@@ -124,6 +124,11 @@ impl<T> Session<T> {
         self.machine.output_ended
     }
 
+    /// Whether more than 64 KiB were read of a line that has not ended.
+    pub(crate) fn reads_long_line(&self) -> bool {
+        self.lines.is_long()
+    }
+
     /// The leader was reaped.
     pub fn handle_reaped(&mut self, now: Time, exit: Exit) {
         self.machine.at(now);

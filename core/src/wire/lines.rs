@@ -165,6 +165,11 @@ impl LineBuffer {
         self.drained = false;
     }
 
+    /// Whether a line is being read of which 64 KiB or more are there, or were thrown away.
+    pub(crate) fn is_long(&self) -> bool {
+        !self.large.is_empty() || self.oversized.is_some()
+    }
+
     /// Releases the current line and moves to the next one. `None`: all bytes at hand are used up.
     pub(crate) fn next(&mut self) -> Option<Framed> {
         self.release();

@@ -61,6 +61,14 @@ impl<K> Connection<K> {
         Connection::over(server, Process::new(registry, first))
     }
 
+    /// Leaves the pipe of the server's output as large as the system makes it. Otherwise it gets one that holds 1 MiB once a
+    /// line passes 64 KiB, as long as no more than eight servers of this program have one, and the system allows it.
+    #[must_use]
+    pub fn small_pipes(mut self) -> Connection<K> {
+        self.pipes.small_pipes();
+        self
+    }
+
     /// Tells it of an event of the poll. It only takes note: [`pump`](Connection::pump) then acts on it.
     ///
     /// False, and nothing happens, if the event's token is not one of its own; so a host may hand every event to

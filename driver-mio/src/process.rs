@@ -8,7 +8,7 @@ use mio::event::Event;
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
 use sans_mcp::{Exit, Moved, Pipes, Server, Signal, Signalled, StartFailure, Tree};
-use sans_mcp_process::{Child, read, spawn, write};
+use sans_mcp_process::{Child, LargerPipe, read, spawn, write};
 
 /// How many tokens one process takes: one for each of its standard streams, in their usual order, and one for its exit.
 pub(crate) const TOKENS: usize = 4;
@@ -25,6 +25,7 @@ const EXIT: usize = 3;
 pub struct Process {
     registry: Arc<Registry>,
     first: Token,
+    larger_pipe: LargerPipe,
     started: Option<Started>,
 }
 
@@ -63,7 +64,13 @@ struct Output {
 
 impl Process {
     pub(crate) fn new(registry: Registry, first: Token) -> Process {
-        Process { registry: Arc::new(registry), first, started: None }
+        let larger_pipe = LargerPipe::default();
+        Process { registry: Arc::new(registry), first, larger_pipe, started: None }
+    }
+
+    /// Leaves the pipes as large as they are.
+    pub(crate) fn small_pipes(&mut self) {
+        self.larger_pipe = LargerPipe::never();
     }
 
     /// Remembers what the poll said. False: it was not about this process.
@@ -130,6 +137,12 @@ impl Pipes for Process {
         self.started.as_mut().map_or(Moved::Blocked, |started| Output::read(&mut started.stdout, space))
     }
 
+    fn long_line(&mut self) {
+        if let Some(stdout) = self.started.as_ref().and_then(|started| started.stdout.as_ref()) {
+            self.larger_pipe.take(&stdout.source.fd);
+        }
+    }
+
     fn read_stderr(&mut self, space: &mut [u8]) -> Moved {
         self.started.as_mut().map_or(Moved::Blocked, |started| Output::read(&mut started.stderr, space))
     }
@@ -173,6 +186,7 @@ impl Pipes for Process {
 
     /// A process of which something may be left is kept: dropping it would wait.
     fn release(&mut self) {
+        self.larger_pipe = LargerPipe::never();
         let Some(started) = &mut self.started else { return };
         (started.stdin, started.stdout, started.stderr) = (None, None, None);
         if started.leader.fd.0.is_over() {

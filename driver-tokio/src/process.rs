@@ -6,7 +6,7 @@ use std::{io, mem};
 
 use rustix::io::Errno;
 use sans_mcp::{Exit, Moved, Server, Signal, Signalled, StartFailure, Tree};
-use sans_mcp_process::{Child, read, spawn, write};
+use sans_mcp_process::{Child, LargerPipe, read, spawn, write};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -18,6 +18,7 @@ use crate::pipes::Pipes;
 #[derive(Debug, Default)]
 pub struct Process {
     started: Option<Started>,
+    larger_pipe: LargerPipe,
     /// Nothing is started any more.
     aborted: bool,
 }
@@ -33,6 +34,16 @@ struct Started {
     writable: bool,
     stdout: Option<End>,
     stderr: Option<End>,
+}
+
+impl Process {
+    /// Leaves the pipe of the server's output as large as the system makes it. Otherwise it gets one that holds 1 MiB once a
+    /// line passes 64 KiB, as long as no more than eight servers of this program have one, and the system allows it.
+    #[must_use]
+    pub fn small_pipes(mut self) -> Process {
+        self.larger_pipe = LargerPipe::never();
+        self
+    }
 }
 
 /// Lets the reactor watch the leader.
@@ -137,6 +148,7 @@ impl Pipes for Process {
 
     fn abort(&mut self) {
         self.aborted = true;
+        self.larger_pipe = LargerPipe::never();
         let Some(started) = &mut self.started else { return };
         started.leader.get_mut().0.kill_and_wait(Child::DROP_BOUND);
         (started.stdin, started.stdout, started.stderr) = (None, None, None);
@@ -165,6 +177,12 @@ impl sans_mcp::Pipes for Process {
         match &mut self.started {
             Some(started) => started.read(space, |started| &mut started.stdout),
             None => Moved::Blocked,
+        }
+    }
+
+    fn long_line(&mut self) {
+        if let Some(stdout) = self.started.as_ref().and_then(|started| started.stdout.as_ref()) {
+            self.larger_pipe.take(stdout.fd.get_ref());
         }
     }
 
@@ -218,6 +236,7 @@ impl sans_mcp::Pipes for Process {
 
     /// A process of which something may be left is kept: dropping it would wait.
     fn release(&mut self) {
+        self.larger_pipe = LargerPipe::never();
         let Some(started) = &mut self.started else { return };
         (started.stdin, started.stdout, started.stderr) = (None, None, None);
         if started.leader.get_ref().0.is_over() {

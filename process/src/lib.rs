@@ -42,6 +42,8 @@ mod child;
 mod escaped;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod executable;
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod larger_pipe;
 #[cfg(target_os = "linux")]
 mod members;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
@@ -62,6 +64,7 @@ mod watch;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 pub use self::{
     child::Child,
+    larger_pipe::LargerPipe,
     pipes::{Pipes, read, write},
     spawn::spawn,
 };

@@ -8,6 +8,8 @@ use std::time::Duration;
 use mio::event::Event;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Token};
+use rustix::fs::{Mode, OFlags, open};
+use rustix::pipe::fcntl_getpipe_size;
 use sans_mcp_mio::{Call, Code, Connection, State};
 
 use crate::support::{Host, LIMIT, Seen, echo, eventually, first_token, fixture, scripted, slow_echo};
@@ -34,6 +36,20 @@ fn foreign_events_change_nothing() {
     assert!(host.connections[1].handle_event(answer));
     assert_eq!(waits(&host, 1), Some(Duration::ZERO));
     assert_eq!(host.outcome_of(1, 1).expect("answered"), "x");
+}
+
+#[test]
+fn the_switch_leaves_the_pipe_of_the_output_as_it_is() {
+    let mut host = Host::new([fixture(&[])]);
+    let connection = host.connections.remove(0).small_pipes();
+    host.connections.insert(0, connection);
+    host.connect(0);
+    let long = "x".repeat(200_000);
+    assert_eq!(host.text("echo", &format!(r#"{{"value":"{long}"}}"#)), long);
+    let process = host.connections[0].process_id().expect("it runs");
+    let stdout = open(format!("/proc/{process}/fd/1"), OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty());
+    assert_eq!(fcntl_getpipe_size(stdout.expect("it is open")), Ok(64 << 10));
+    assert!(host.close(0).gone());
 }
 
 /// Pipes that the poll watches under the tokens of the first connection.

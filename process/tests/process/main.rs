@@ -12,6 +12,8 @@ mod exit;
 #[cfg(test)]
 mod interrupt;
 #[cfg(test)]
+mod larger_pipe;
+#[cfg(test)]
 mod pipes;
 #[cfg(test)]
 mod signal;

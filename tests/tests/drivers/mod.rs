@@ -11,6 +11,7 @@ mod close;
 mod exits;
 mod hostile;
 mod peer;
+mod pipes;
 mod processes;
 mod start;
 mod stderr;

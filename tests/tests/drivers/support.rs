@@ -5,6 +5,8 @@ use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{Mode, OFlags, open};
+use rustix::pipe::fcntl_getpipe_size;
 use sans_mcp::{Call, Counters, End, Server, Settings, Timeouts, Tree};
 use serde_json::Value;
 
@@ -149,6 +151,13 @@ pub(crate) fn assert_idle(host: &Host) {
     let Counters { pending, timers, queued_bytes, reply_bytes, peer_requests, .. } = host.counters();
     let gauges = [pending, timers, queued_bytes, reply_bytes, peer_requests];
     assert_eq!(gauges, [0; 5], "pending, timers, queued, replies, peer requests");
+}
+
+/// How much the pipe of a server's output holds, in bytes.
+pub(crate) fn pipe_size(process: Option<u32>) -> usize {
+    let stdout = format!("/proc/{}/fd/1", process.expect("it runs"));
+    let stdout = open(stdout, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty()).unwrap();
+    fcntl_getpipe_size(stdout).unwrap()
 }
 
 /// Closes and sees from outside that the process is gone.

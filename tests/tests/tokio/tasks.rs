@@ -6,7 +6,9 @@ use sans_mcp::{Call, Code, Exit};
 use sans_mcp_tokio::{Client, Event, PeerError};
 use serde_json::json;
 
-use crate::drivers::support::{SLACK, Scratch, close_bound, everywhere, fixture, is_alive, scripted};
+use crate::drivers::support::{
+    SLACK, Scratch, close_bound, everywhere, fixture, is_alive, pipe_size, scripted,
+};
 
 /// Runs a test on both flavours of runtime, and fails instead of hanging.
 fn on_both(test: impl AsyncFn()) {
@@ -23,6 +25,17 @@ async fn until(what: &str, mut fact: impl FnMut() -> bool) {
         assert!(began.elapsed() < Duration::from_secs(20), "{what} did not come");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
+}
+
+#[test]
+fn the_switch_leaves_the_pipe_of_the_output_as_it_is() {
+    on_both(async || {
+        let client = Client::builder(fixture(&[])).small_pipes().connect().await.unwrap();
+        let long = "x".repeat(200_000);
+        assert_eq!(client.call_tool("echo", json!({ "value": long })).await.unwrap().text(), long);
+        assert_eq!(pipe_size(client.process_id()), 64 << 10);
+        client.close().await;
+    });
 }
 
 #[test]

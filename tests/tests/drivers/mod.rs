@@ -10,6 +10,7 @@ mod cases;
 mod close;
 mod exits;
 mod hostile;
+mod idle;
 mod peer;
 mod pipes;
 mod processes;

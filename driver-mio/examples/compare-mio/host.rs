@@ -2,14 +2,19 @@
 
 use std::borrow::Cow;
 use std::io::ErrorKind;
+use std::sync::mpsc::{self, TryRecvError};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use mio::{Events, Poll, Token};
-use sans_mcp_mio::{Call, Clock, Completion, Connection, Output, Reply, Server, ToolResult};
+use mio::{Events, Poll, Token, Waker};
+use sans_mcp_mio::{Call, Clock, Completion, Connection, Output, Reply, Server, State, ToolResult};
 
 use crate::comparison::{GUARD, Host, Outcome, Step, Tally};
+use crate::crowd::Crowd;
 
 const CONNECT: usize = usize::MAX;
+
+const WAKER: Token = Token(usize::MAX);
 
 pub(crate) struct MioHost {
     poll: Poll,
@@ -157,6 +162,41 @@ impl Host for MioHost {
         // Their ends are not to be taken for that of the next call.
         self.turn(Duration::ZERO, |_| {})?;
         Ok(text)
+    }
+
+    fn rest<T: Send + 'static>(
+        &mut self,
+        servers: Vec<Server>,
+        guard: Duration,
+        meanwhile: impl FnOnce() -> T + Send + 'static,
+    ) -> Outcome<T> {
+        let start = Instant::now();
+        let mut crowd = Crowd::new(servers, &self.poll, &self.clock)?;
+        while crowd.any(|connection| connection.session().state() != State::Ready) {
+            if crowd.any(|connection| connection.session().end().is_some()) || start.elapsed() > guard {
+                return Err("not all are connected".into());
+            }
+            crowd.turn(&mut self.poll, &mut self.events, &self.clock)?;
+        }
+        let (waker, (send, receive)) = (Waker::new(self.poll.registry(), WAKER)?, mpsc::channel());
+        thread::spawn(move || {
+            drop(send.send(meanwhile()));
+            waker.wake()
+        });
+        let result = loop {
+            match receive.try_recv() {
+                Err(TryRecvError::Empty) => crowd.turn(&mut self.poll, &mut self.events, &self.clock)?,
+                result => break result?,
+            }
+        };
+        crowd.close(&self.clock);
+        while crowd.any(|connection| connection.session().end().is_none()) {
+            crowd.turn(&mut self.poll, &mut self.events, &self.clock)?;
+        }
+        if crowd.any(|connection| connection.session().end().is_some_and(|end| !end.gone())) {
+            return Err("something is left".into());
+        }
+        Ok(result)
     }
 
     fn abandon(&mut self) {

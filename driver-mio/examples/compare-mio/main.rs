@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 #[path = "../../../driver-tokio/examples/compare/comparison.rs"]
 mod comparison;
+mod crowd;
 mod host;
 
 fn main() -> ExitCode {

@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use sans_mcp_tokio::{Call, CallError, Client, Server, ToolReply};
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -96,6 +98,31 @@ impl Host for TokioHost {
         // Dropping them is what cancels them.
         drop(calls);
         Ok(with_text(&after?, |text| text.map(str::to_owned))?)
+    }
+
+    fn rest<T: Send + 'static>(
+        &mut self,
+        servers: Vec<Server>,
+        guard: Duration,
+        meanwhile: impl FnOnce() -> T + Send + 'static,
+    ) -> Outcome<T> {
+        self.runtime.block_on(async {
+            let mut clients = Vec::with_capacity(servers.len());
+            for server in servers {
+                clients.push(timeout(guard, Client::connect(server)).await??);
+            }
+            let (send, receive) = oneshot::channel();
+            thread::spawn(move || send.send(meanwhile()));
+            let result = receive.await?;
+            let mut closes: JoinSet<_> =
+                clients.into_iter().map(|client| async move { client.close().await }).collect();
+            while let Some(end) = timeout(guard, closes.join_next()).await? {
+                if !end?.gone() {
+                    return Err("something is left".into());
+                }
+            }
+            Ok(result)
+        })
     }
 
     fn abandon(&mut self) {

@@ -2,12 +2,23 @@
 
 use serde_json::json;
 
-use sans_mcp::{Call, Server};
+use sans_mcp::{Call, Limits, Server, Settings};
 
 /// The program to compare on, with the arguments of the comparison.
 pub(super) fn server(program: &str) -> Server {
     let arguments = std::env::var("BENCH_SERVER_ARGS").unwrap_or_default();
     Server::new("bench", program).args(arguments.split_whitespace())
+}
+
+/// The same for results of so many bytes: a line may be longer than the default where that is too short for them.
+pub(super) fn server_of_blobs(program: &str, bytes: usize) -> Server {
+    let line = bytes + 1024;
+    let mut settings = Settings::default();
+    if line > Limits::LINE {
+        settings.limits.line = line;
+        settings.limits.discard = settings.limits.discard.max(line);
+    }
+    server(program).settings(settings)
 }
 
 pub(super) fn echo(text: &str) -> Call {

@@ -14,6 +14,8 @@ use sans_mcp::{Call, Server};
 mod calls;
 mod gauntlet;
 mod report;
+mod rest;
+mod timing;
 mod workloads;
 
 pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
@@ -50,6 +52,15 @@ pub(crate) trait Host: Sized {
     /// them up.
     fn give_up(&mut self, calls: Vec<Call>, after: Call) -> Outcome<String>;
 
+    /// Connects a client to each of `servers`, closes them when `meanwhile`, in a thread of its own, is over, and gives what
+    /// it gave. Nothing else happens meanwhile.
+    fn rest<T: Send + 'static>(
+        &mut self,
+        servers: Vec<Server>,
+        guard: Duration,
+        meanwhile: impl FnOnce() -> T + Send + 'static,
+    ) -> Outcome<T>;
+
     /// Drops the client without closing it.
     fn abandon(&mut self);
 
@@ -81,6 +92,12 @@ fn run(host: &mut impl Host, arguments: &[&str]) -> Outcome {
         [program, "cold", n] => workloads::cold(host, program, n.parse()?),
         [program, "sleepers", n, ms] => workloads::sleepers(host, program, n.parse()?, ms.parse()?),
         [program, "cancel", n] => workloads::cancel(host, program, n.parse()?),
+        [program, "latency", window, n, beside] => {
+            workloads::latency(host, program, window.parse()?, n.parse()?, beside)
+        }
+        [program, "sessions", n, seconds] => {
+            workloads::sessions(host, program, n.parse()?, seconds.parse()?)
+        }
         [program, "gauntlet", scenario, timeout, ref rest @ ..] => {
             let timeout = Duration::from_millis(timeout.parse()?);
             match (scenario, rest) {
@@ -94,7 +111,7 @@ fn run(host: &mut impl Host, arguments: &[&str]) -> Outcome {
             }
         }
         _ => Err("SERVER seq N | pipe WINDOW N | blob BYTES N | cold N | sleepers N MS | cancel N | \
-                  gauntlet std|five|drop TIMEOUT | gauntlet big TIMEOUT N BYTES"
+                  latency WINDOW N nothing|slow|large | sessions N SECONDS | gauntlet std|five|drop TIMEOUT | gauntlet big TIMEOUT N BYTES"
             .into()),
     }
 }

@@ -6,17 +6,20 @@ use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
-/// Time and processor time since the workload began.
+/// Time, processor time and system calls since the workload began.
 pub(super) struct Meter {
     start: Instant,
     user: f64,
     system: f64,
+    reads: u64,
+    writes: u64,
 }
 
 impl Meter {
     pub(super) fn start() -> Meter {
         let (user, system) = processor_seconds();
-        Meter { start: Instant::now(), user, system }
+        let (reads, writes) = (number("io", "syscr:"), number("io", "syscw:"));
+        Meter { start: Instant::now(), user, system, reads, writes }
     }
 
     /// Prints the line that says what `n` operations took, and `more` about them.
@@ -30,6 +33,10 @@ impl Meter {
         line.insert("ops_per_s".to_owned(), json!(n as f64 / wall));
         line.insert("user_s".to_owned(), json!(user - self.user));
         line.insert("sys_s".to_owned(), json!(system - self.system));
+        let each = |name, before| json!((number("io", name) - before) as f64 / n as f64);
+        line.insert("reads_per_op".to_owned(), each("syscr:", self.reads));
+        line.insert("writes_per_op".to_owned(), each("syscw:", self.writes));
+        line.insert("rss_kb".to_owned(), memory().into());
         line.insert("maxrss_kb".to_owned(), peak_memory().into());
         if let Value::Object(more) = more {
             line.extend(more);
@@ -52,16 +59,17 @@ fn processor_seconds() -> (f64, f64) {
 
 /// Memory that is resident now, in KiB.
 pub(super) fn memory() -> u64 {
-    status("VmRSS:")
+    number("status", "VmRSS:")
 }
 
 /// The most that was ever resident, in KiB. Unlike `ru_maxrss` it does not count what was before the program began.
 pub(super) fn peak_memory() -> u64 {
-    status("VmHWM:")
+    number("status", "VmHWM:")
 }
 
-fn status(name: &str) -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix(name));
+/// The number that a file about this process has under a name.
+fn number(file: &str, name: &str) -> u64 {
+    let text = fs::read_to_string(format!("/proc/self/{file}")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default()
 }

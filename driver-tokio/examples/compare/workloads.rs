@@ -1,6 +1,7 @@
 //! The workloads that measure.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -8,6 +9,8 @@ use sans_mcp::Call;
 use serde_json::json;
 
 use super::report::{Meter, memory, peak_memory};
+use super::rest::{self, descriptors};
+use super::timing::Timing;
 use super::{GUARD, Host, Outcome, Tally, calls};
 
 /// For work whose length the caller chooses.
@@ -30,7 +33,7 @@ pub(super) fn pipe(host: &mut impl Host, program: &str, name: &str, window: usiz
 
 /// `n` calls one after another that give a text of so many bytes.
 pub(super) fn blob(host: &mut impl Host, program: &str, bytes: usize, n: usize) -> Outcome {
-    connected(host, program)?;
+    host.connect(calls::server_of_blobs(program, bytes), GUARD)?.ok_or("no connection")??;
     let meter = Meter::start();
     let mut whole = 0;
     for _ in 0..n {
@@ -64,8 +67,7 @@ pub(super) fn sleepers(host: &mut impl Host, program: &str, n: usize, millisecon
     checked_echo(host)?;
     let before = memory();
     let meter = Meter::start();
-    let judge = |_, outcome: Result<&str, String>| outcome.map_or_else(Cow::Owned, |_| Cow::Borrowed("ok"));
-    let tally = host.calls(n, n, LONG, move |_| calls::sleep(milliseconds), judge)?;
+    let tally = host.calls(n, n, LONG, move |_| calls::sleep(milliseconds), |_, outcome| ok(outcome))?;
     all_are_well(&tally, n)?;
     let bytes = (peak_memory().saturating_sub(before) << 10) / n as u64;
     meter.report("sleepers", n, json!({ "rss0_kb": before, "bytes_per_pending": bytes }));
@@ -90,6 +92,53 @@ pub(super) fn cancel(host: &mut impl Host, program: &str, n: usize) -> Outcome {
     let more = json!({ "echo_ok": echo_ok, "server": stats, "rss0_kb": before, "rss1_kb": memory() });
     meter.report("cancel", n, more);
     closed(host)
+}
+
+/// `n` echo calls of which `window` are open at a time: how long each takes, alone or beside one call in their midst that
+/// is slow or has a large result.
+pub(super) fn latency(host: &mut impl Host, program: &str, window: usize, n: usize, beside: &str) -> Outcome {
+    let odd = match beside {
+        "nothing" => None,
+        "slow" => Some(calls::sleep(500)),
+        "large" => Some(calls::blob(8 << 20)),
+        _ => return Err("beside nothing, slow or large".into()),
+    };
+    let odd = odd.map(|call| (n / 4, call));
+    let except = odd.as_ref().map(|(key, _)| *key);
+    connected(host, program)?;
+    // What comes first takes longer.
+    all_are_well(&host.calls(window, n, LONG, calls::numbered, |_, outcome| ok(outcome))?, n)?;
+    let timing = Arc::new(Timing::of(n));
+    let (begun, ended) = (timing.clone(), timing.clone());
+    let meter = Meter::start();
+    let make = move |key| {
+        begun.begin(key);
+        match &odd {
+            Some((odd, call)) if *odd == key => call.clone(),
+            _ => calls::numbered(key),
+        }
+    };
+    let judge = move |key, outcome: Result<&str, String>| {
+        ended.end(key);
+        ok(outcome)
+    };
+    all_are_well(&host.calls(window, n, LONG, make, judge)?, n)?;
+    meter.report("latency", n, timing.percentiles(except));
+    closed(host)
+}
+
+/// `n` clients that have nothing to do for so many seconds.
+pub(super) fn sessions(host: &mut impl Host, program: &str, n: usize, seconds: u64) -> Outcome {
+    let before = [memory(), descriptors()];
+    let meter = Meter::start();
+    let servers = vec![calls::server(program); n];
+    let observed = host.rest(servers, GUARD, move || rest::observe(seconds))?;
+    meter.report("sessions", n, rest::each(observed, before, n as u64));
+    Ok(())
+}
+
+fn ok(outcome: Result<&str, String>) -> Cow<'static, str> {
+    outcome.map_or_else(Cow::Owned, |_| Cow::Borrowed("ok"))
 }
 
 fn all_are_well(tally: &Tally, n: usize) -> Outcome {

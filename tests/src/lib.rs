@@ -14,6 +14,7 @@
 //! | [`case`] | plays the cases of `fixtures/cases` |
 //! | [`expect`] | what each case must come to |
 //! | [`transcript`] | plays recorded conversations |
+//! | [`loopback`] | a session that is answered at once, for counting what calls cost |
 //! | [`trace`] | outputs as comparable text |
 //! | [`random`] | numbers and cuts that a seed decides |
 
@@ -23,6 +24,7 @@ pub mod exploration;
 pub mod history;
 pub mod invariants;
 pub mod link;
+pub mod loopback;
 mod model;
 pub mod peer;
 pub mod random;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Resource, Signal, WaitOptions, getrlimit, kill_process, setrlimit, wait};
 
 use crate::host::Host;
-use crate::{drill, interleavings, leaving, life};
+use crate::{drill, idle, interleavings, leaving, life};
 
 /// More than any proof takes on a busy machine.
 const LIMIT: Duration = Duration::from_secs(180);
@@ -31,9 +31,10 @@ pub(crate) fn proof(name: impl Into<String>, run: fn()) -> Proof {
 
 /// What must hold on every driver.
 pub(crate) fn shared<H: Host>(prefix: &str) -> Vec<Proof> {
-    let proofs: [(&str, fn()); 7] = [
+    let proofs: [(&str, fn()); 8] = [
         ("l10_interleavings", interleavings::run::<H>),
         ("l17_drill", drill::run::<H>),
+        ("idle_sessions_wake_nobody", idle::ten_sessions::<H>),
         ("l18_c134_cycles_of_close_leave_nothing", life::cycles_of_close::<H>),
         ("l18_c134_cycles_of_crash_leave_nothing", life::cycles_of_crash::<H>),
         ("l18_drops_leave_nothing", life::drops::<H>),

@@ -5,6 +5,7 @@ mod drill;
 mod harness;
 mod holdings;
 mod host;
+mod idle;
 mod interleavings;
 mod leaving;
 mod life;

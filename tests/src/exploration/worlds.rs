@@ -84,6 +84,31 @@ pub fn standard() -> Vec<Bounds> {
             ],
         ),
         world(
+            "strict conduct",
+            Setup { strict: true, ..plain },
+            vec![
+                some(2, [CALL]),
+                some(
+                    2,
+                    answers(
+                        0,
+                        &[Answer::Result, Answer::Twice, Answer::Neither, Answer::NoText, Answer::TooLong],
+                    ),
+                ),
+                some(
+                    1,
+                    [
+                        Step::Say(Saying::Noise),
+                        Step::Say(Saying::Blank),
+                        Step::Say(Saying::Stranger),
+                        Step::Say(Saying::Uncorrelated),
+                    ],
+                ),
+                some(1, [Step::Cancel(0), Step::EndOutput, Step::Exit(false), Step::Shutdown(10)]),
+                always([Step::Tick]),
+            ],
+        ),
+        world(
             "progress",
             plain,
             vec![

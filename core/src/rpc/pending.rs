@@ -45,24 +45,25 @@ pub(crate) enum Stage<W> {
 }
 
 /// When an entry was accepted and when it expires.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Timing {
     pub(crate) accepted: Time,
     pub(crate) deadline: Option<Time>,
-    /// Progress moves the deadline by this much, never past `maximum`.
-    pub(crate) extension: Option<Duration>,
-    pub(crate) maximum: Option<Time>,
+    /// In a box, since few have one and every open call has room for it.
+    extension: Option<Box<Extension>>,
+}
+
+/// What progress makes of a deadline: it comes `after` that, and never past `maximum`.
+#[derive(Clone, Debug)]
+struct Extension {
+    after: Duration,
+    maximum: Option<Time>,
 }
 
 impl Timing {
     /// Expires `timeout` after `now`.
     pub(crate) fn until(now: Time, timeout: Option<Duration>) -> Timing {
-        Timing {
-            accepted: now,
-            deadline: timeout.map(|timeout| now + timeout),
-            extension: None,
-            maximum: None,
-        }
+        Timing { accepted: now, deadline: timeout.map(|timeout| now + timeout), extension: None }
     }
 
     /// Lets progress extend it, until `maximum` after it was accepted.
@@ -71,9 +72,9 @@ impl Timing {
         timeout: Option<Duration>,
         maximum: Option<Duration>,
     ) -> Timing {
-        self.extension = timeout;
-        self.maximum = maximum.map(|maximum| self.accepted + maximum);
-        self.deadline = match (self.deadline, self.maximum) {
+        let maximum = maximum.map(|maximum| self.accepted + maximum);
+        self.extension = timeout.map(|after| Box::new(Extension { after, maximum }));
+        self.deadline = match (self.deadline, maximum) {
             (Some(deadline), Some(maximum)) => Some(deadline.min(maximum)),
             (deadline, maximum) => deadline.or(maximum),
         };
@@ -162,9 +163,9 @@ impl<O, W> Pending<O, W> {
     /// The call made progress: moves its deadline if it asked for that.
     pub(crate) fn extend(&mut self, id: u64, now: Time) {
         let Some(entry) = self.entries.get_mut(id) else { return };
-        let (Some(extension), Some(old)) = (entry.timing.extension, entry.timing.deadline) else { return };
-        let wanted = now + extension;
-        let new = entry.timing.maximum.map_or(wanted, |maximum| wanted.min(maximum)).max(old);
+        let (Some(extension), Some(old)) = (&entry.timing.extension, entry.timing.deadline) else { return };
+        let wanted = now + extension.after;
+        let new = extension.maximum.map_or(wanted, |maximum| wanted.min(maximum)).max(old);
         entry.timing.deadline = Some(new);
         self.deadlines.remove(old, id);
         self.deadlines.insert(new, id);
@@ -195,7 +196,10 @@ crate::digest::digest_fields!(<O, W> Pending { entries, deadlines, waiting } lea
 crate::digest::digest_fields!(<O, W> Entry { owner, handle, method, timing, stage } leaves out {});
 
 #[cfg(feature = "explore")]
-crate::digest::digest_fields!(Timing { accepted, deadline, extension, maximum } leaves out {});
+crate::digest::digest_fields!(Timing { accepted, deadline, extension } leaves out {});
+
+#[cfg(feature = "explore")]
+crate::digest::digest_fields!(Extension { after, maximum } leaves out {});
 
 #[cfg(feature = "explore")]
 impl<W: crate::digest::Digest> crate::digest::Digest for Stage<W> {
@@ -232,12 +236,8 @@ mod tests {
     use super::*;
 
     fn entry(deadline: Option<u64>) -> Entry<&'static str, ()> {
-        let timing = Timing {
-            accepted: Time::ZERO,
-            deadline: deadline.map(Time::from_micros),
-            extension: None,
-            maximum: None,
-        };
+        let timing =
+            Timing { accepted: Time::ZERO, deadline: deadline.map(Time::from_micros), extension: None };
         Entry { owner: "owner", handle: 0, method: Cow::Borrowed("m"), timing, stage: Stage::Encoded }
     }
 

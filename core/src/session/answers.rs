@@ -85,7 +85,7 @@ impl<T> Machine<T> {
                 self.on_initialized(result);
             }
             Owner::Page => {
-                let timing = entry.timing;
+                let timing = entry.timing.clone();
                 self.succeed(id, entry, Given::Listed);
                 self.on_page(result, timing);
             }

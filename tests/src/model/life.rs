@@ -240,7 +240,7 @@ impl Model {
             let until = self.now + INPUT_LOST;
             self.until = Some(self.until.map_or(until, |connect| connect.min(until)));
         }
-        self.due();
+        self.listen();
     }
 
     pub(crate) fn reaped(&mut self) {

@@ -120,8 +120,8 @@ impl<K: Key, V> Ascending<K, V> {
         if self.places.len() > 2 * self.len + SPARE {
             self.places.retain(|(_, value)| value.is_some());
         }
-        if self.places.capacity() > 4 * (self.places.len() + SPARE) {
-            self.places.shrink_to(2 * (self.places.len() + SPARE));
+        if self.places.capacity() > 2 * (self.places.len() + SPARE) {
+            self.places.shrink_to(self.places.len() + SPARE);
         }
     }
 

@@ -254,11 +254,15 @@ fn special(word: u64) -> u64 {
 
 /// Passes over whole blocks, as far as nothing in them is special.
 fn skip_plain_blocks(json: &[u8]) -> &[u8] {
-    let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
     let (blocks, _) = json.as_chunks::<32>();
-    // No branch within a block, so that it is looked at as a whole.
-    let whole = blocks.iter().take_while(|block| block.iter().fold(true, |all, &byte| all & is_plain(byte)));
-    json.get(whole.count() * 32..).unwrap_or_default()
+    let plain = blocks.iter().take_while(|block| is_plain(block)).count();
+    json.get(plain * 32..).unwrap_or_default()
+}
+
+/// No branch and no `bool` until the end, so that a block is looked at as a whole.
+fn is_plain(block: &[u8; 32]) -> bool {
+    let special = |byte: u8| u8::from(byte < b' ') | u8::from(byte == b'"') | u8::from(byte == b'\\');
+    block.iter().fold(0, |found, &byte| found | special(byte)) == 0
 }
 
 /// From behind the backslash on.

@@ -184,16 +184,22 @@ impl Link {
     }
 
     /// Whether replies go out before more of them are made: half of their reserve is used, and the child's input can take
-    /// them. Nothing else is encoded then, since what waits may be due by now.
-    pub(crate) fn puts_replies_first(&mut self) -> bool {
-        if !self.replies.is_half_full() || self.blocked || self.input != Input::Open {
-            return false;
-        }
+    /// them.
+    pub(crate) fn wants_replies_first(&self) -> bool {
+        self.replies.is_half_full() && !self.blocked && self.input == Input::Open
+    }
+
+    /// Encodes replies, unless something is encoded already. Nothing else, since what waits may be due by now.
+    pub(crate) fn fill_only_replies(&mut self) {
         if self.commit.rest().is_empty() {
             self.commit.restart();
             self.fill_replies(BURST);
         }
-        true
+    }
+
+    /// Requests that are encoded and of which no byte left, oldest first.
+    pub(crate) fn not_begun(&self) -> impl Iterator<Item = u64> {
+        self.commit.not_begun()
     }
 
     fn fill_replies(&mut self, share: usize) {

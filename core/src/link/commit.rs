@@ -82,6 +82,11 @@ impl Commit {
         }
     }
 
+    /// Requests of which no byte left, oldest first.
+    pub(super) fn not_begun(&self) -> impl Iterator<Item = u64> {
+        self.frames.iter().filter(|frame| frame.start >= self.written).map(|frame| frame.request)
+    }
+
     /// Takes a request out of which no byte left.
     pub(super) fn remove(&mut self, id: u64) {
         let written = self.written;

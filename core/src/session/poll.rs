@@ -1,7 +1,8 @@
 //! The one way out, and the order of what comes out (design property: order inside one poll is fixed by core).
 //!
 //! Decided things first, then whole messages, so that an answer already in hand beats its deadline; then what is due;
-//! then writes, so that an expired call is never encoded; then the process; then the wait.
+//! then writes, so that an expired call is never encoded; then the process; then the wait. Replies go before messages once
+//! half their reserve is used.
 
 use super::lifecycle::{Action, Event, Phase};
 use super::{Cursor, Given, Machine, Owner, Session, Step};
@@ -45,7 +46,15 @@ impl<T> Session<T> {
                 return step;
             }
             // A server that reads its replies is not to be ended for asking much in one go.
-            if self.machine.link.puts_replies_first() {
+            if self.machine.link.wants_replies_first() {
+                if let Some(step) = self.machine.expire_not_begun() {
+                    return step;
+                }
+                // What expired may have been the end of it.
+                if self.machine.settling || !self.machine.link.wants_replies_first() {
+                    continue;
+                }
+                self.machine.link.fill_only_replies();
                 return Step::Write;
             }
             if read < READ && self.read_message() {

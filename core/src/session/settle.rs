@@ -9,7 +9,7 @@ use crate::error::{
 };
 use crate::link::Abandoned;
 use crate::output::ResultCheck;
-use crate::rpc::{Entry, SettledAs, Stage};
+use crate::rpc::{Entry, SettledAs, Stage, Timing};
 
 pub(super) type Taken<T> = Entry<Owner<T>, Waiting>;
 
@@ -185,33 +185,52 @@ impl<T> Machine<T> {
     /// Settles the next operation whose deadline has passed.
     pub(super) fn expire_next(&mut self) -> Option<Step<T>> {
         while let Some((id, entry)) = self.pending.take_expired(self.now) {
-            let limit = entry.timing.deadline.unwrap_or(self.now).since(entry.timing.accepted);
-            let kind = FailureKind::Timeout(limit);
-            match entry.owner {
-                Owner::Health => {
-                    self.fail(id, entry, kind, Some(Abandoned::TimedOut));
-                    self.fault(Cause::Unhealthy(limit));
-                }
-                Owner::Page => {
-                    self.fail(id, entry, kind, Some(Abandoned::TimedOut));
-                    self.walk_failed(&FailureKind::Walk(WalkFault::TimedOut(limit)));
-                }
-                Owner::Initialize | Owner::Caller(_) => {
-                    let waited = entry.is_waiting();
-                    let step = self.fail(id, entry, kind, Some(Abandoned::TimedOut));
-                    if waited {
-                        self.drop_idle_walk();
-                    }
-                    if step.is_some() {
-                        return step;
-                    }
-                }
-            }
-            if let Some(step) = self.ready.pop_front() {
+            if let Some(step) = self.expire(id, entry) {
                 return Some(step);
             }
         }
         None
+    }
+
+    /// Settles the next operation whose deadline has passed and whose request is encoded and not begun: it could not be
+    /// answered yet, and is not to be written any more.
+    pub(super) fn expire_not_begun(&mut self) -> Option<Step<T>> {
+        let now = self.now;
+        let is_due = |timing: &Timing| timing.deadline.is_some_and(|deadline| deadline <= now);
+        loop {
+            let is_due = |id: &u64| self.pending.get(*id).is_some_and(|entry| is_due(&entry.timing));
+            let id = self.link.not_begun().find(is_due)?;
+            let entry = self.pending.take(id)?;
+            if let Some(step) = self.expire(id, entry) {
+                return Some(step);
+            }
+        }
+    }
+
+    fn expire(&mut self, id: u64, entry: Taken<T>) -> Option<Step<T>> {
+        let limit = entry.timing.deadline.unwrap_or(self.now).since(entry.timing.accepted);
+        let kind = FailureKind::Timeout(limit);
+        match entry.owner {
+            Owner::Health => {
+                self.fail(id, entry, kind, Some(Abandoned::TimedOut));
+                self.fault(Cause::Unhealthy(limit));
+            }
+            Owner::Page => {
+                self.fail(id, entry, kind, Some(Abandoned::TimedOut));
+                self.walk_failed(&FailureKind::Walk(WalkFault::TimedOut(limit)));
+            }
+            Owner::Initialize | Owner::Caller(_) => {
+                let waited = entry.is_waiting();
+                let step = self.fail(id, entry, kind, Some(Abandoned::TimedOut));
+                if waited {
+                    self.drop_idle_walk();
+                }
+                if step.is_some() {
+                    return step;
+                }
+            }
+        }
+        self.ready.pop_front()
     }
 
     /// Fails every request of which no byte left, since none will.

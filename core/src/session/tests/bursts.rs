@@ -36,6 +36,38 @@ fn l11_behind_a_burst_an_answer_beats_its_deadline_and_what_expired_is_not_writt
     assert_eq!((written.matches("\"result\":{}").count(), written.lines().count()), (100, 100));
 }
 
+/// L11, L26: a request that was encoded when the server took nothing is not written behind its deadline either.
+#[test]
+fn l11_what_expired_before_the_input_took_it_is_not_written_in_a_burst() {
+    let mut session = connected();
+    session.ping(Time::ZERO, Some(Duration::from_millis(100)), 1).unwrap();
+    loop {
+        match session.poll_output() {
+            Output::Write(_) => break,
+            Output::Wait { .. } => panic!("the request is not offered"),
+            _ => {}
+        }
+    }
+    session.handle_written(Time::ZERO, 0);
+    session.handle_writable(TENTH);
+    session.handle_stdout(TENTH, PING.repeat(100).as_bytes());
+    let (mut written, mut ended) = (String::new(), Vec::new());
+    loop {
+        match session.poll_output() {
+            Output::Write(bytes) => {
+                written += std::str::from_utf8(bytes).unwrap();
+                let count = bytes.len();
+                session.handle_written(TENTH, count);
+            }
+            Output::Complete(done) => ended.push((done.token, done.outcome.unwrap_err().delivery())),
+            Output::Wait { .. } => break,
+            _ => {}
+        }
+    }
+    assert_eq!(ended, [(1, crate::Delivery::NotSent)]);
+    assert_eq!((written.contains("method"), written.lines().count()), (false, 100));
+}
+
 /// L26: a server that takes a little at a time is served, and one that takes nothing more is not.
 #[test]
 fn l26_a_burst_ends_the_session_only_when_its_replies_cannot_be_written() {

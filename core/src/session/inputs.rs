@@ -124,7 +124,7 @@ impl<T> Session<T> {
         self.machine.output_ended
     }
 
-    /// Whether more than 64 KiB were read of a line that has not ended.
+    /// Whether a line is being read of which 64 KiB or more are there, or were thrown away.
     pub(crate) fn reads_long_line(&self) -> bool {
         self.lines.is_long()
     }

@@ -55,7 +55,7 @@ impl<'a> ToolResult<'a> {
     fn read(json: &'a str) -> Result<Result<ToolResult<'a>, DecodeError>, NotJson> {
         let mut result =
             ToolResult { content: "[]", only_text: None, structured: None, meta: None, is_error: false };
-        let mut fault = None;
+        let (mut content_fault, mut is_error_fault) = (None, None);
         let mut members = Members::new(json, 0)?;
         while let Some(name) = members.next_name()? {
             let start = members.at();
@@ -63,24 +63,28 @@ impl<'a> ToolResult<'a> {
             if name == "content" && json::is_array(json, start) {
                 let (end, only_text) = content::read_array(json, start)?;
                 members.go_on(end);
-                result.content = json.get(start..end).unwrap_or_default();
-                result.only_text = only_text;
+                (result.content, result.only_text) = (json.get(start..end).unwrap_or_default(), only_text);
+                content_fault = None;
                 continue;
             }
             let value = json.get(members.value()?).unwrap_or_default();
             match &*name {
-                "content" if value != "null" => fault = Some(DecodeError::Member("content")),
-                "isError" => match value {
-                    "true" | "false" | "null" => result.is_error = value == "true",
-                    _ => fault = Some(DecodeError::Member("isError")),
-                },
+                "content" => {
+                    (result.content, result.only_text) = ("[]", None);
+                    content_fault = (value != "null").then_some(DecodeError::Member("content"));
+                }
+                "isError" => {
+                    let is_valid = matches!(value, "true" | "false" | "null");
+                    result.is_error = value == "true";
+                    is_error_fault = (!is_valid).then_some(DecodeError::Member("isError"));
+                }
                 "structuredContent" => result.structured = Some(value),
                 "_meta" => result.meta = Some(value),
                 _ => {}
             }
         }
         match json::skip_blanks(members.rest()) {
-            [] => Ok(fault.map_or(Ok(result), Err)),
+            [] => Ok(content_fault.or(is_error_fault).map_or(Ok(result), Err)),
             _ => Err(NotJson),
         }
     }
@@ -261,7 +265,22 @@ mod tests {
             assert_eq!(result.text(), texts.join("\n"), "{answer}");
             assert_eq!(result.content().count(), list.len());
         }
-        assert_eq!(parse(r#"{"content":[{"type":"text","text":"a"}],"content":[]}"#).text(), "");
+    }
+
+    #[test]
+    fn c029_only_the_last_of_a_repeated_member_has_to_be_right() {
+        let text = r#"[{"type":"text","text":"a"}]"#;
+        for (members, expected) in [
+            (format!(r#""content":{text},"content":[]"#), Ok("")),
+            (format!(r#""content":{text},"content":null"#), Ok("")),
+            (format!(r#""content":7,"isError":7,"content":{text},"isError":false"#), Ok("a")),
+            (format!(r#""content":{text},"content":7"#), Err(DecodeError::Member("content"))),
+            (r#""isError":false,"isError":7"#.to_owned(), Err(DecodeError::Member("isError"))),
+        ] {
+            let answer = format!("{{{members}}}");
+            let read = ToolResult::parse(&answer).map(|result| result.text());
+            assert_eq!(read, expected.map(Cow::Borrowed), "{answer}");
+        }
     }
 
     #[test]

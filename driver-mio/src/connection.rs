@@ -62,10 +62,10 @@ impl<K> Connection<K> {
     }
 
     /// Leaves the pipe of the server's output as large as the system makes it. Otherwise it gets one that holds 1 MiB once a
-    /// line passes 64 KiB, as long as no more than eight servers of this program have one, and the system allows it.
+    /// line passes 64 KiB, as long as fewer than eight servers of this process have one, and the system allows it.
     #[must_use]
-    pub fn small_pipes(mut self) -> Connection<K> {
-        self.pipes.small_pipes();
+    pub fn keep_pipe_size(mut self) -> Connection<K> {
+        self.pipes.keep_pipe_size();
         self
     }
 

@@ -69,7 +69,7 @@ impl Process {
     }
 
     /// Leaves the pipes as large as they are.
-    pub(crate) fn small_pipes(&mut self) {
+    pub(crate) fn keep_pipe_size(&mut self) {
         self.larger_pipe = LargerPipe::never();
     }
 

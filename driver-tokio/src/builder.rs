@@ -96,11 +96,6 @@ impl Builder {
         self
     }
 
-    /// Starts the server's process with pipes that stay as they are: see [`Process::small_pipes`].
-    pub fn small_pipes(self) -> Builder {
-        self.over(Process::default().small_pipes())
-    }
-
     /// Answers `roots/list`.
     pub fn on_roots<H, F, R>(mut self, answer: H) -> Builder
     where

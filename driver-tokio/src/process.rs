@@ -38,9 +38,9 @@ struct Started {
 
 impl Process {
     /// Leaves the pipe of the server's output as large as the system makes it. Otherwise it gets one that holds 1 MiB once a
-    /// line passes 64 KiB, as long as no more than eight servers of this program have one, and the system allows it.
+    /// line passes 64 KiB, as long as fewer than eight servers of this process have one, and the system allows it.
     #[must_use]
-    pub fn small_pipes(mut self) -> Process {
+    pub fn keep_pipe_size(mut self) -> Process {
         self.larger_pipe = LargerPipe::never();
         self
     }

@@ -41,7 +41,7 @@ fn foreign_events_change_nothing() {
 #[test]
 fn the_switch_leaves_the_pipe_of_the_output_as_it_is() {
     let mut host = Host::new([fixture(&[])]);
-    let connection = host.connections.remove(0).small_pipes();
+    let connection = host.connections.remove(0).keep_pipe_size();
     host.connections.insert(0, connection);
     host.connect(0);
     let long = "x".repeat(200_000);

@@ -10,7 +10,6 @@ mod cases;
 mod close;
 mod exits;
 mod hostile;
-mod idle;
 mod peer;
 mod pipes;
 mod processes;

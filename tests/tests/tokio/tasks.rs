@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use sans_mcp::{Call, Code, Exit};
-use sans_mcp_tokio::{Client, Event, PeerError};
+use sans_mcp_tokio::{Client, Event, PeerError, Process};
 use serde_json::json;
 
 use crate::drivers::support::{
@@ -30,7 +30,8 @@ async fn until(what: &str, mut fact: impl FnMut() -> bool) {
 #[test]
 fn the_switch_leaves_the_pipe_of_the_output_as_it_is() {
     on_both(async || {
-        let client = Client::builder(fixture(&[])).small_pipes().connect().await.unwrap();
+        let client =
+            Client::builder(fixture(&[])).over(Process::default().keep_pipe_size()).connect().await.unwrap();
         let long = "x".repeat(200_000);
         assert_eq!(client.call_tool("echo", json!({ "value": long })).await.unwrap().text(), long);
         assert_eq!(pipe_size(client.process_id()), 64 << 10);

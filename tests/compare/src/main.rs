@@ -56,8 +56,9 @@ fn compare(mut arguments: impl Iterator<Item = String>) -> Outcome {
         }
     }
     let stamp = format!(
-        "{}; {rounds} rounds",
-        std::env::var("COMPARE_STAMP").unwrap_or_else(|_| "an unknown day and machine".to_owned())
+        "{}; {rounds} {}",
+        std::env::var("COMPARE_STAMP").unwrap_or_else(|_| "an unknown day and machine".to_owned()),
+        if rounds == 1 { "round" } else { "rounds" }
     );
     let whole = table::table(&chosen, &results, &stamp, |_, _| true)?;
     println!("{whole}");

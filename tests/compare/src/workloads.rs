@@ -94,8 +94,10 @@ fn calls_and_results(pinned: bool) -> Vec<Workload> {
 
 fn rest() -> Vec<Workload> {
     const START: &[Line] = &[main("ms", &[("us_per_op", 1e-3, 2)])];
-    const STORM: &[Line] =
-        &[Line { in_readme: true, ..PROCESSOR }, main("calls left in the server", &[("left", 1.0, 0)])];
+    const STORM: &[Line] = &[
+        Line { in_readme: true, ..PROCESSOR },
+        main("calls still open in the server after 0.2 s", &[("left", 1.0, 0)]),
+    ];
     const WAITING: &[Line] = &[main("bytes a call", &[("bytes_per_pending", 1.0, 0)])];
     const TAIL: &[Line] =
         &[main("p50 / p95 / p99, µs", &[("p50_us", 1.0, 0), ("p95_us", 1.0, 0), ("p99_us", 1.0, 0)])];
@@ -115,7 +117,7 @@ fn rest() -> Vec<Workload> {
     };
     vec![
         workload("start, handshake, list and close", "cold N", 30, false, START),
-        workload("calls dropped, 64 at a time", "cancel N", 10_000, false, STORM),
+        workload("calls given up, 64 at a time", "cancel N", 10_000, false, STORM),
         workload("10,000 waiting calls", "sleepers N 1000", 10_000, true, WAITING),
         workload("latency at 64 in flight", "latency 64 N nothing", 4_000, true, TAIL),
         workload("latency beside a slow call", "latency 64 N slow", 4_000, true, TAIL),

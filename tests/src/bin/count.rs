@@ -1,5 +1,5 @@
 //! Does a number of equal things in memory and nothing else, so that the difference of two runs under an instrument that
-//! counts instructions is what so many of them cost. `.ci/instructions` and `tests/growth/run` are its callers.
+//! counts instructions is what so many of them cost. `.ci/instructions` and `.ci/growth` are its callers.
 
 use std::process::ExitCode;
 

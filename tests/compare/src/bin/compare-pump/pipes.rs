@@ -5,6 +5,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, ioctl_fionbio, read, write};
+use rustix::pipe::fcntl_setpipe_size;
 
 use crate::Outcome;
 use crate::floor::Lines;
@@ -42,6 +43,8 @@ impl Pipes {
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err("a server without pipes".into());
         };
+        // As large as the clients have it for long lines at most; where the system has no more room, it stays as it is.
+        let _ = fcntl_setpipe_size(&output, 1 << 20);
         let reading =
             if floor { Reading::Understood(Lines::new()) } else { Reading::Counted(vec![0; 256 << 10]) };
         let mut pipes = Pipes { child, input, output, reading };

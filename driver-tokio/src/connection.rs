@@ -9,7 +9,7 @@ use sans_mcp::{ConfigError, Output, Server, Session, Time, pump};
 use crate::clock::{Clock, Timer};
 use crate::pipes::Pipes;
 use crate::process::Process;
-use crate::waking::yield_to_reactor;
+use crate::task::yield_to_reactor;
 
 /// A session and its process without a task: for hosts that want the machine itself, with tokens of their own
 /// and every output.

@@ -70,7 +70,6 @@ mod request;
 mod shared;
 mod slot;
 mod task;
-mod waking;
 
 pub use builder::Builder;
 pub use call::ToolCall;

@@ -21,11 +21,14 @@ use crate::event::{Event, Events, Notification, Subscribers};
 use crate::peer::{Asked, Handlers};
 use crate::pipes::Pipes;
 use crate::slot::{Given, Settled, Slot};
-use crate::waking::wake_together;
 
 /// What one turn of the I/O task may move, in bytes; an output for the host counts as 64. One flooding server
 /// cannot starve the rest of the runtime for longer than this takes, nor hold the lock.
 const BUDGET: usize = 256 << 10;
+
+/// How long the I/O task lets callers go first that were answered together. Nothing is read or written meanwhile, and no
+/// deadline is looked at.
+const PATIENCE: Duration = Duration::from_millis(1);
 
 /// How long to wait between two looks at a group that is dying, without a runtime.
 const DYING: Duration = Duration::from_millis(1);
@@ -54,9 +57,10 @@ struct Inner {
     /// Of the I/O task, while it sleeps. Whoever takes it wakes it, so that a burst of commands wakes it
     /// once.
     sleeper: Option<Waker>,
-    /// Callers that were woken together and may have something to say still. As long as one after the other does, the
-    /// I/O task lets the others go first, and one write takes it all.
+    /// Callers that were woken together and may have something to say still. As long as one after the other does, but no
+    /// longer than [`PATIENCE`], the I/O task lets the others go first, and one write takes it all.
     woken: usize,
+    patient_since: Option<Time>,
     /// A command came since the last turn.
     commanded: bool,
     started: bool,
@@ -102,6 +106,7 @@ impl Shared {
             subscribers,
             sleeper: None,
             woken: 0,
+            patient_since: None,
             commanded: false,
             started: false,
             end: None,
@@ -184,16 +189,18 @@ impl Shared {
         if inner.end.is_some() {
             return Turn::Over;
         }
-        if std::mem::take(&mut inner.commanded) && inner.woken > 0 {
-            return Turn::Yield;
-        }
         let now = self.clock.now();
+        if std::mem::take(&mut inner.commanded) && inner.woken > 0 {
+            let since = *inner.patient_since.get_or_insert(now);
+            if now.since(since) < PATIENCE {
+                return Turn::Yield;
+            }
+        }
+        inner.patient_since = None;
         // What it says does not matter: the pump looks at everything.
         let _ = inner.pipes.poll_ready(cx);
         let pumped = inner.pump(now, BUDGET, after);
-        if !after.woken.is_empty() {
-            inner.woken = after.woken.len();
-        }
+        inner.woken = after.woken.len();
         if pumped.closed {
             return Turn::Over;
         }
@@ -224,7 +231,7 @@ impl Shared {
 
     fn carry_out(self: &Arc<Shared>, after: Aftermath) {
         after.withdrawn.iter().for_each(AbortHandle::abort);
-        wake_together(after.woken);
+        after.woken.into_iter().for_each(Waker::wake);
         for asked in after.asked {
             self.answer(asked);
         }

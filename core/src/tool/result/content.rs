@@ -6,7 +6,7 @@ use crate::tool::raw;
 use crate::wire::decode;
 use crate::wire::json::{self, Members, NotJson, Step};
 
-/// The blocks of content of a [`ToolResult`], decoded one at a time.
+/// The blocks of content of a [`ToolResult`](crate::ToolResult), decoded one at a time.
 #[derive(Clone, Debug)]
 pub struct Contents<'a> {
     array: &'a str,

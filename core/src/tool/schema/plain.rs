@@ -63,6 +63,9 @@ impl Plain {
             Some(required) => required.as_array()?.iter().map(Value::as_str).collect::<Option<_>>()?,
             None => Vec::new(),
         };
+        if properties.len().max(required.len()) > MEMBERS {
+            return None;
+        }
         for name in &required {
             if !properties.iter().any(|(known, _)| **known == **name) {
                 properties.push(((*name).into(), if open { Shape::Any } else { Shape::Unsure }));
@@ -141,8 +144,10 @@ impl Shape {
             Shape::Any => true,
             Shape::String => text.starts_with('"'),
             Shape::Number => text.starts_with(|c: char| c == '-' || c.is_ascii_digit()),
+            // A tree has -0 as a fraction.
             Shape::Integer => {
-                text.strip_prefix('-').unwrap_or(text).bytes().all(|byte| byte.is_ascii_digit())
+                text != "-0"
+                    && text.strip_prefix('-').unwrap_or(text).bytes().all(|byte| byte.is_ascii_digit())
             }
             Shape::Boolean => matches!(text, "true" | "false"),
             Shape::Null => text == "null",
@@ -279,10 +284,15 @@ mod tests {
             properties in proptest::collection::btree_map("[a-d]", part(), 0..4),
             required in proptest::collection::btree_set("[a-e]", 0..3),
             open in any::<bool>(),
+            dialect in proptest::sample::select(vec!["draft-04", "draft-06", "draft-07", "2019-09", "2020-12"]),
             members in proptest::collection::vec(("[a-f]", value()), 0..6),
         ) {
+            let dialect = match dialect.strip_prefix("draft") {
+                Some(_) => format!("http://json-schema.org/{dialect}/schema#"),
+                None => format!("https://json-schema.org/draft/{dialect}/schema"),
+            };
             let schema = json!({
-                "type": "object", "properties": properties, "required": required, "additionalProperties": open,
+                "$schema": dialect, "type": "object", "properties": properties, "required": required, "additionalProperties": open,
             });
             let members: Vec<String> = members.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
             let text = format!("{{{}}}", members.join(","));

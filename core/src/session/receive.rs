@@ -10,6 +10,7 @@ use crate::protocol::Version;
 use crate::wire::decode;
 use crate::wire::envelope::Element;
 use crate::wire::envelope::{self, Envelope};
+use crate::wire::json::skip_blanks;
 use crate::wire::lines::{Framed, Oversized};
 use crate::wire::scan::Scanner;
 
@@ -56,7 +57,7 @@ impl<T> Session<T> {
             }
             Framed::Line => {
                 let text = self.lines.text();
-                if text.trim_ascii_start().starts_with('[') {
+                if skip_blanks(text.as_bytes()).starts_with(b"[") {
                     if self.machine.unpacks_batches() && is_batch(text) {
                         self.cursor = Cursor::Batch(0);
                     } else {
@@ -75,7 +76,7 @@ impl<T> Session<T> {
         self.cursor = Cursor::Between;
         match envelope::read(text, at) {
             Ok((envelope, end)) => {
-                if text.get(end..).is_some_and(|rest| !rest.trim_ascii_start().is_empty()) {
+                if text.get(end..).is_some_and(|rest| !skip_blanks(rest.as_bytes()).is_empty()) {
                     self.cursor = Cursor::Messages(end);
                 }
                 self.machine.on_envelope(text, &envelope, at..end);
@@ -94,7 +95,7 @@ impl<T> Session<T> {
             Ok(Element::Value(span, next)) => (span, next),
             Ok(Element::End(end)) => {
                 let rest = text.get(end..).unwrap_or_default();
-                if !rest.trim_ascii().is_empty() {
+                if !skip_blanks(rest.as_bytes()).is_empty() {
                     self.machine.on_noise(rest.as_bytes());
                 }
                 return;
@@ -204,6 +205,6 @@ impl<T> Machine<T> {
 
 /// Whether a line begins as an array of objects.
 fn is_batch(text: &str) -> bool {
-    let inside = text.trim_ascii_start().strip_prefix('[');
-    inside.is_some_and(|inside| inside.trim_ascii_start().starts_with('{'))
+    let inside = skip_blanks(text.as_bytes()).strip_prefix(b"[");
+    inside.is_some_and(|inside| skip_blanks(inside).starts_with(b"{"))
 }

@@ -88,7 +88,9 @@ pub(super) fn read(line: &str) -> Reading {
     loop {
         let value = match raw.next() {
             None => return Reading::Messages(meanings),
-            Some(Err(_)) if line.get(at..).is_some_and(|rest| rest.trim_ascii().is_empty()) => {
+            Some(Err(_))
+                if line.get(at..).is_some_and(|rest| rest.trim_matches([' ', '\t', '\r']).is_empty()) =>
+            {
                 return Reading::Messages(meanings);
             }
             Some(Err(_)) => return Reading::Broken(meanings),

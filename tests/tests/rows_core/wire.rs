@@ -148,6 +148,19 @@ fn w07_several_messages_on_one_line_are_taken_one_after_another() {
     assert_eq!((now, runner.counters().pings, runner.counters().ignored_notifications), ("-", 1, 1));
 }
 
+/// Found by the fuzz target `envelope`.
+#[test]
+fn w05_only_the_blanks_of_json_are_none_of_what_is_wrong_behind_a_message() {
+    for (bytes, noise) in [
+        (&b"{\"jsonrpc\":\"2.0\",\"id\":<ID>,\"result\":{\"content\":[]}} \t\r\n"[..], 0),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":<ID>,\"result\":{\"content\":[]}}\x0c\n", 1),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":<ID>,\"result\":{\"content\":[]}} \x0c \n", 1),
+    ] {
+        let (runner, now, _) = at_once(bytes, |_| {});
+        assert_eq!((now, runner.counters().noise_lines), ("-", noise));
+    }
+}
+
 /// A session that agreed on `version` and gets a batch: its answer, a ping and a notification.
 fn batch(version: &str, options: LinkOptions) -> (Runner, u64) {
     let peer = answering(

@@ -162,7 +162,7 @@ impl Link {
         self.commit.restart();
         while self.commit.len() < BURST {
             let Some((id, why)) = self.cancels.pop_front() else { break };
-            push_cancel(self.commit.other(), id, why);
+            push_cancel(self.commit.between_requests(), id, why);
         }
         // Replies get half a burst while requests wait: a server that floods requests must not starve the host's calls.
         let share = if self.queue.is_empty() { BURST } else { BURST / 2 };
@@ -175,7 +175,7 @@ impl Link {
                 },
                 Some(Item::Notification(frame)) => {
                     self.queued_bytes = self.queued_bytes.saturating_sub(frame.len());
-                    self.commit.other().extend_from_slice(&frame);
+                    self.commit.between_requests().extend_from_slice(&frame);
                 }
                 None => break,
             }
@@ -205,7 +205,7 @@ impl Link {
     fn fill_replies(&mut self, share: usize) {
         while self.commit.len() < share {
             let Some(reply) = self.replies.pop() else { break };
-            reply.push(self.commit.other());
+            reply.push(self.commit.between_requests());
         }
     }
 

@@ -74,7 +74,7 @@ fn step(source: &mut Source<'_>) -> Step {
         20 => Step::EndOutput,
         21 => Step::Exit(source.flag()),
         22 => Step::Poll(source.byte()),
-        _ => Step::Lie(lie(source)),
+        _ => Step::Lie(Lie::numbered(source.byte(), || source.byte())),
     }
 }
 
@@ -116,23 +116,5 @@ fn saying(source: &mut Source<'_>) -> Saying {
         12 => Saying::Stranger,
         13 => Saying::Uncorrelated,
         _ => Saying::Pings(source.byte()),
-    }
-}
-
-fn lie(source: &mut Source<'_>) -> Lie {
-    match source.byte() % 13 {
-        0 => Lie::Spawned,
-        1 => Lie::SpawnFailed,
-        2 => Lie::Exited,
-        3 => Lie::Reaped,
-        4 => Lie::Gone,
-        5 => Lie::Left,
-        6 => Lie::InputClosed,
-        7 => Lie::OutputEnded,
-        8 => Lie::Written(source.byte()),
-        9 => Lie::Writable,
-        10 => Lie::NotPermitted,
-        11 => Lie::Read(source.byte()),
-        _ => Lie::Earlier,
     }
 }

@@ -56,8 +56,8 @@ impl Commit {
         Some(pushed)
     }
 
-    /// Where frames go that are no requests.
-    pub(super) fn other(&mut self) -> &mut Vec<u8> {
+    /// Where frames go that are no requests, whole ones only.
+    pub(super) fn between_requests(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 

@@ -147,6 +147,7 @@ impl<K: Key + crate::digest::Digest, V: crate::digest::Digest> crate::digest::Di
         self.places.iter_mut().for_each(|(_, value)| value.alter(place));
         let last = self.iter().last().map(|(key, _)| key);
         let Some(mut key) = last else { return };
+        // Each question is about the next place.
         if place.is_here() {
             self.take(key);
         } else if place.is_here()

@@ -9,7 +9,7 @@ use crate::error::{
 };
 use crate::link::Abandoned;
 use crate::output::ResultCheck;
-use crate::rpc::{Entry, SettledAs, Stage, Timing};
+use crate::rpc::{Entry, SettledAs, Stage};
 
 pub(super) type Taken<T> = Entry<Owner<T>, Waiting>;
 
@@ -195,10 +195,9 @@ impl<T> Machine<T> {
     /// Settles the next operation whose deadline has passed and whose request is encoded and not begun: it could not be
     /// answered yet, and is not to be written any more.
     pub(super) fn expire_not_begun(&mut self) -> Option<Step<T>> {
-        let now = self.now;
-        let is_due = |timing: &Timing| timing.deadline.is_some_and(|deadline| deadline <= now);
         loop {
-            let is_due = |id: &u64| self.pending.get(*id).is_some_and(|entry| is_due(&entry.timing));
+            let deadline = |id| self.pending.get(id)?.timing.deadline;
+            let is_due = |id: &u64| deadline(*id).is_some_and(|deadline| deadline <= self.now);
             let id = self.link.not_begun().find(is_due)?;
             let entry = self.pending.take(id)?;
             if let Some(step) = self.expire(id, entry) {

@@ -10,6 +10,7 @@ use super::schema::Checks;
 use crate::config::Limits;
 use crate::error::WalkFault;
 use crate::sample::{escaped, is_hidden};
+use crate::wire::json;
 
 mod near;
 
@@ -184,7 +185,7 @@ impl Draft {
             "nextCursor" => cursor = (value != "null").then_some(value),
             _ => {}
         });
-        let Some(list) = list.filter(|list| is_object && raw::is_array(list)) else {
+        let Some(list) = list.filter(|list| is_object && json::is_array(list, 0)) else {
             return Err(WalkFault::NoList(self.pages));
         };
         for item in raw::elements(list) {

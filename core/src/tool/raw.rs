@@ -57,11 +57,6 @@ pub(crate) fn is_object(json: &str) -> bool {
     json.trim_ascii_start().starts_with('{')
 }
 
-/// Whether `json` is an array, going by its first byte: for text that is known to be JSON.
-pub(crate) fn is_array(json: &str) -> bool {
-    json.trim_ascii_start().starts_with('[')
-}
-
 /// The byte at which `json` stops being one JSON value, if it is not one.
 pub(crate) fn fault(json: &str) -> Option<usize> {
     if let Ok(rest) = json::skip_value(json::skip_blanks(json.as_bytes()))

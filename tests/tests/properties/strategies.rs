@@ -73,7 +73,7 @@ fn step(lies: bool) -> impl Strategy<Value = Step> {
         386 => Step::CloseInput,
         387 => Step::EndOutput,
         388 => Step::Exit(one < 128),
-        _ => Step::Lie(lie(one, other)),
+        _ => Step::Lie(Lie::numbered(one, || other)),
     })
 }
 
@@ -81,24 +81,6 @@ fn step(lies: bool) -> impl Strategy<Value = Step> {
 fn which(number: u16) -> u8 {
     let [half, any] = number.to_be_bytes();
     if half < 128 { any % 3 } else { any }
-}
-
-fn lie(number: u8, count: u8) -> Lie {
-    match number % 13 {
-        0 => Lie::Spawned,
-        1 => Lie::SpawnFailed,
-        2 => Lie::Exited,
-        3 => Lie::Reaped,
-        4 => Lie::Gone,
-        5 => Lie::Left,
-        6 => Lie::InputClosed,
-        7 => Lie::OutputEnded,
-        8 => Lie::Written(count),
-        9 => Lie::Writable,
-        10 => Lie::NotPermitted,
-        11 => Lie::Read(count),
-        _ => Lie::Earlier,
-    }
 }
 
 fn answer(number: u8) -> Answer {

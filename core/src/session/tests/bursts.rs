@@ -1,6 +1,7 @@
 //! Servers that ask more in one go than replies may wait.
 
 use super::*;
+use crate::Delivery;
 
 const TENTH: Time = Time::from_micros(100_000);
 const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}\n";
@@ -8,6 +9,24 @@ const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}\n";
 /// A connected session in which a few pings are too many to be answered at once.
 fn connected() -> Session<u8> {
     ready_within(Limits { replies: 1_024, ..Limits::default() })
+}
+
+/// Takes all that comes out of it at that time: what is written, and how each operation ended, with the delivery of one
+/// that failed.
+fn played_out(session: &mut Session<u8>) -> (String, Vec<(u8, Option<Delivery>)>) {
+    let (mut written, mut ended) = (String::new(), Vec::new());
+    loop {
+        match session.poll_output() {
+            Output::Write(bytes) => {
+                written += std::str::from_utf8(bytes).unwrap();
+                let count = bytes.len();
+                session.handle_written(TENTH, count);
+            }
+            Output::Complete(done) => ended.push((done.token, done.outcome.err().map(|why| why.delivery()))),
+            Output::Wait { .. } => return (written, ended),
+            _ => {}
+        }
+    }
 }
 
 /// L11, L26: only replies go before the rest of a burst.
@@ -19,20 +38,8 @@ fn l11_behind_a_burst_an_answer_beats_its_deadline_and_what_expired_is_not_writt
     session.ping(Time::ZERO, Some(Duration::from_millis(100)), 2).unwrap();
     let answer = asked.replace("\"method\":\"ping\"", "\"result\":{}");
     session.handle_stdout(TENTH, format!("{}{answer}", PING.repeat(100)).as_bytes());
-    let (mut written, mut ended) = (String::new(), Vec::new());
-    loop {
-        match session.poll_output() {
-            Output::Write(bytes) => {
-                written += std::str::from_utf8(bytes).unwrap();
-                let count = bytes.len();
-                session.handle_written(TENTH, count);
-            }
-            Output::Complete(done) => ended.push((done.token, done.outcome.is_ok())),
-            Output::Wait { .. } => break,
-            _ => {}
-        }
-    }
-    assert_eq!(ended, [(1, true), (2, false)]);
+    let (written, ended) = played_out(&mut session);
+    assert_eq!(ended, [(1, None), (2, Some(Delivery::NotSent))]);
     assert_eq!((written.matches("\"result\":{}").count(), written.lines().count()), (100, 100));
 }
 
@@ -51,20 +58,8 @@ fn l11_what_expired_before_the_input_took_it_is_not_written_in_a_burst() {
     session.handle_written(Time::ZERO, 0);
     session.handle_writable(TENTH);
     session.handle_stdout(TENTH, PING.repeat(100).as_bytes());
-    let (mut written, mut ended) = (String::new(), Vec::new());
-    loop {
-        match session.poll_output() {
-            Output::Write(bytes) => {
-                written += std::str::from_utf8(bytes).unwrap();
-                let count = bytes.len();
-                session.handle_written(TENTH, count);
-            }
-            Output::Complete(done) => ended.push((done.token, done.outcome.unwrap_err().delivery())),
-            Output::Wait { .. } => break,
-            _ => {}
-        }
-    }
-    assert_eq!(ended, [(1, crate::Delivery::NotSent)]);
+    let (written, ended) = played_out(&mut session);
+    assert_eq!(ended, [(1, Some(Delivery::NotSent))]);
     assert_eq!((written.contains("method"), written.lines().count()), (false, 100));
 }
 

@@ -33,9 +33,12 @@ struct Answer<'a> {
     error: Option<&'a RawValue>,
 }
 
+/// What an error object must have to be one; what else is in it does not matter here.
 #[derive(Deserialize)]
 struct Error {
     code: i64,
+    #[serde(rename = "message")]
+    _message: String,
 }
 
 impl Answers {

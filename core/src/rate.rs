@@ -150,6 +150,24 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "explore")]
+    #[test]
+    fn a_window_that_is_over_makes_no_difference_to_the_digest() {
+        use crate::digest::{Canonical, Digest};
+        let digest = |window: &Window, now| {
+            let mut into = Canonical::new(now);
+            window.digest(&mut into);
+            into.into_bytes()
+        };
+        let fresh = Window::new(3, 100);
+        let mut used = Window::new(3, 100);
+        assert!(used.admit(at(7), 1));
+        for (micros, is_open) in [(7, true), (SECOND + 6, true), (SECOND + 7, false), (SECOND + 8, false)] {
+            let now = at(micros);
+            assert_eq!(digest(&used, now) != digest(&fresh, now), is_open, "{micros}");
+        }
+    }
+
     #[test]
     fn w05_twenty_thousand_occurrences_give_forty_one_diagnostics() {
         let mut sparse = Sparse::default();

@@ -178,3 +178,32 @@ fn l19_dead_ids_are_forgotten() {
     }
     assert_eq!(wire.link.queued_bytes(), "kept".len());
 }
+
+/// L17: a shutdown waits for each kind of thing that is still to be written.
+#[test]
+fn l17_a_link_is_idle_only_when_nothing_of_any_kind_waits() {
+    let begun = || {
+        let mut wire = Wire::new();
+        wire.send(1, 10);
+        wire.fill();
+        wire.link.written(3);
+        wire
+    };
+    let mut wire = begun();
+    assert!(!wire.link.is_idle(), "the rest of a request");
+    wire.link.written(wire.link.offer().len());
+    assert!(wire.link.is_idle());
+    wire.abandon(1);
+    assert!(!wire.link.is_idle(), "a cancel notice");
+    wire.write_all(usize::MAX);
+    assert!(wire.link.replies.push(QueuedReply::Pong("1".into())).is_ok());
+    assert!(!wire.link.is_idle(), "a reply");
+    wire.write_all(usize::MAX);
+    wire.link.notify((*b"{}\n").into());
+    assert!(!wire.link.is_idle(), "a notification");
+    wire.write_all(usize::MAX);
+    wire.send(2, 10);
+    assert!(!wire.link.is_idle(), "a request");
+    wire.abandon(2);
+    assert!(wire.link.is_idle(), "nothing that is still wanted");
+}

@@ -1,5 +1,6 @@
 //! What needs a look inside.
 
+mod bounds;
 mod bursts;
 mod oddities;
 

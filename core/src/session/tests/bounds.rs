@@ -1,0 +1,167 @@
+//! What happens exactly at a bound, and just beyond it.
+
+use super::*;
+use crate::PeerReply;
+use crate::output::DiagnosticKind;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn at(time: Duration) -> Time {
+    Time::ZERO + time
+}
+
+/// A session whose server is started and said nothing yet.
+fn connecting(tune: impl FnOnce(&mut Server)) -> Session<u8> {
+    let mut server = Server::new("docs", "docs-server");
+    server.settings.list_on_connect = false;
+    tune(&mut server);
+    let mut session = Session::new(server).unwrap();
+    session.connect(Time::ZERO, 0).unwrap();
+    session
+}
+
+/// Answers the handshake with these capabilities.
+fn shake_hands(session: &mut Session<u8>, capabilities: &str) {
+    drain(session);
+    let answer = format!(
+        r#"{{"jsonrpc":"2.0","id":2,"result":{{"protocolVersion":"2025-11-25","capabilities":{capabilities},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
+    );
+    say(session, &answer);
+    drain(session);
+}
+
+fn say(session: &mut Session<u8>, line: &str) {
+    session.handle_stdout(Time::ZERO, format!("{line}\n").as_bytes());
+}
+
+/// Until when there is nothing to do, all having been written.
+fn waits_until(session: &mut Session<u8>) -> Option<Time> {
+    loop {
+        match session.poll_output() {
+            Output::Spawn => session.handle_spawned(Time::ZERO, 1),
+            Output::Write(bytes) => {
+                let count = bytes.len();
+                session.handle_written(Time::ZERO, count);
+            }
+            Output::Wait { until, .. } => return until,
+            _ => {}
+        }
+    }
+}
+
+/// W03: short lines are read in turns too, and none of them waits for something else to happen.
+#[test]
+fn w03_lines_that_mean_nothing_are_read_in_turns_to_the_last() {
+    let mut session = ready();
+    let lines = "x\n".repeat(30_000);
+    assert_eq!(session.handle_stdout(Time::ZERO, lines.as_bytes()), lines.len());
+    // Every one of them is so far told or counted by then.
+    while session.counters().noise_lines < 8_192 {
+        assert!(!matches!(session.poll_output(), Output::Wait { .. }));
+    }
+    assert_eq!(waits_until(&mut session), Some(Time::from_micros(1)));
+    assert!(session.counters().noise_lines < 30_000);
+    assert_eq!(waits_until(&mut session), None);
+    assert_eq!(session.counters().noise_lines, 30_000);
+}
+
+/// L28: the check is sent when the interval is over, no later.
+#[test]
+fn l28_a_check_is_sent_at_the_end_of_its_interval() {
+    let mut session = connecting(|server| server.settings.timeouts.health_interval = Some(SECOND));
+    shake_hands(&mut session, "{}");
+    assert_eq!(waits_until(&mut session), Some(at(SECOND)));
+    session.handle_timeout(Time::from_micros(999_999));
+    assert_eq!(drain(&mut session), "");
+    session.handle_timeout(at(SECOND));
+    assert!(drain(&mut session).contains("ping"));
+}
+
+/// L06, L16: a server that has read the whole handshake may close its input and still answer.
+#[test]
+fn l06_an_input_that_closes_behind_the_handshake_takes_no_time_from_it() {
+    for written in [true, false] {
+        let mut session = connecting(|server| server.settings.timeouts.connect = Some(SECOND * 10));
+        if written {
+            drain(&mut session);
+        } else {
+            assert!(matches!(session.poll_output(), Output::State(_)));
+            assert!(matches!(session.poll_output(), Output::Spawn));
+            session.handle_spawned(Time::ZERO, 1);
+        }
+        session.handle_stdin_closed(Time::ZERO);
+        let patience = if written { SECOND * 10 } else { SECOND };
+        assert_eq!(waits_until(&mut session), Some(at(patience)), "{written}");
+    }
+}
+
+/// L26: an id of the server is repeated if it has at most 1,024 bytes.
+#[test]
+fn l26_an_id_that_is_too_long_to_repeat_is_told_and_not_answered() {
+    for (length, answered) in [(1_024, true), (1_025, false), (4_000, false)] {
+        let mut session = ready();
+        let id = "i".repeat(length - 2);
+        say(&mut session, &format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"ping"}}"#));
+        let mut told = 0;
+        loop {
+            match session.poll_output() {
+                Output::Write(bytes) => {
+                    assert!(answered && std::str::from_utf8(bytes).unwrap().contains(&id));
+                    let count = bytes.len();
+                    session.handle_written(Time::ZERO, count);
+                }
+                Output::Diagnostic(told_of) => {
+                    assert!(matches!(told_of.kind, DiagnosticKind::BadRequest(_)));
+                    told += 1;
+                }
+                Output::Wait { .. } => break,
+                _ => {}
+            }
+        }
+        assert_eq!((session.counters().pings, told), if answered { (1, 0) } else { (0, 1) }, "{length}");
+    }
+}
+
+/// L26: every answer that is refused is counted, and the request can still be answered.
+#[test]
+fn l26_refused_answers_are_counted_and_the_request_stays_open() {
+    let mut session = connecting(|server| server.settings.capabilities.roots = true);
+    shake_hands(&mut session, "{}");
+    say(&mut session, r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#);
+    let Output::Request(request) = session.poll_output() else { panic!("it is asked") };
+    let mut handle = request.handle;
+    for refused in 1..=3 {
+        handle = session.respond(Time::ZERO, handle, PeerReply::Result("[]")).unwrap_err().value;
+        assert_eq!(session.counters().refused, refused);
+    }
+    session.respond(Time::ZERO, handle, PeerReply::Result("{}")).unwrap();
+    assert!(drain(&mut session).contains("\"result\":{}"));
+}
+
+/// L27: a notification reaches the host if the server offered what it belongs to, and only then.
+#[test]
+fn l27_only_notifications_of_what_was_offered_reach_the_host() {
+    for (method, capability) in [
+        ("message", r#""logging":{}"#),
+        ("tools/list_changed", r#""tools":{"listChanged":true}"#),
+        ("prompts/list_changed", r#""prompts":{"listChanged":true}"#),
+        ("resources/list_changed", r#""resources":{"listChanged":true}"#),
+        ("resources/updated", r#""resources":{"subscribe":true}"#),
+        ("tasks/status", r#""tasks":{}"#),
+    ] {
+        for offered in [true, false] {
+            let mut session = connecting(|_| {});
+            shake_hands(&mut session, &if offered { format!("{{{capability}}}") } else { "{}".to_owned() });
+            say(&mut session, &format!(r#"{{"jsonrpc":"2.0","method":"notifications/{method}"}}"#));
+            let told = loop {
+                match session.poll_output() {
+                    Output::Notification(told) => break Some(told.method.to_owned()),
+                    Output::Wait { .. } => break None,
+                    _ => {}
+                }
+            };
+            let wanted = offered.then(|| format!("notifications/{method}"));
+            assert_eq!(told, wanted, "{method}, offered: {offered}");
+        }
+    }
+}

@@ -207,3 +207,13 @@ fn l17_a_link_is_idle_only_when_nothing_of_any_kind_waits() {
     wire.abandon(2);
     assert!(wire.link.is_idle(), "nothing that is still wanted");
 }
+
+/// L20: after something large the buffer is small again.
+#[test]
+fn l20_the_commit_buffer_comes_back_to_its_size() {
+    let mut wire = Wire::new();
+    wire.send(1, 1 << 20);
+    assert!(wire.write_all(usize::MAX).len() > 1 << 20);
+    wire.fill();
+    assert!(wire.link.commit.between_requests().capacity() <= 2 * BURST);
+}

@@ -134,6 +134,19 @@ fn l15_a_busy_output_does_not_hide_an_exit() {
     }
 }
 
+/// A run that ended for its budget says so, whatever it did before: the rest would otherwise wait for something to happen.
+#[test]
+fn l15_a_run_that_was_ended_by_its_budget_says_so() {
+    for budget in [1, 4 << 10, 64 << 10, 1 << 20] {
+        let mut session = connecting("flooded");
+        let mut fake = Fake { output: Written::Flood, ..Fake::default() };
+        for number in 0..20 {
+            let (pumped, _) = run(&mut session, &mut fake, Time::ZERO, budget);
+            assert!(pumped.starved, "budget {budget}, run {number}");
+        }
+    }
+}
+
 /// L15: a host that was kept from running for longer than an end of output waits for its exit is still told of that.
 #[test]
 fn l15_an_exit_at_hand_explains_an_end_of_output_however_late() {

@@ -1,8 +1,10 @@
 //! What happens exactly at a bound, and just beyond it.
 
 use super::*;
-use crate::PeerReply;
+use crate::config::Secret;
+use crate::error::{Cause, HandshakeFault, InvalidResponse};
 use crate::output::DiagnosticKind;
+use crate::{PeerReply, StderrMode};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -164,4 +166,151 @@ fn l27_only_notifications_of_what_was_offered_reach_the_host() {
             assert_eq!(told, wanted, "{method}, offered: {offered}");
         }
     }
+}
+
+/// L28: a check takes the last id there is, and none beyond it.
+#[test]
+fn l28_a_check_is_sent_with_the_last_id_and_with_none_beyond_it() {
+    for (next_id, sent) in [(LAST_ID, true), (LAST_ID + 1, false)] {
+        let mut session = connecting(|server| server.settings.timeouts.health_interval = Some(SECOND));
+        shake_hands(&mut session, "{}");
+        session.machine.next_id = next_id;
+        session.handle_timeout(at(SECOND));
+        assert_eq!(drain(&mut session).contains("ping"), sent, "{next_id}");
+    }
+}
+
+/// L33, W03: calls that waited for the list go on in turns, so that nothing else has to wait for all of them.
+#[test]
+fn l33_calls_that_waited_for_the_list_go_on_in_turns() {
+    let mut session = ready();
+    let list = session.list_tools(Time::ZERO, 1).unwrap();
+    for token in 2..60 {
+        session.call(Time::ZERO, Call::without_arguments("t"), token).unwrap();
+    }
+    assert!(drain(&mut session).contains("tools/list"));
+    // The server reads nothing more, so that only turns can end a poll.
+    session.ping(Time::ZERO, None, 60).unwrap();
+    while !matches!(session.poll_output(), Output::Write(_)) {}
+    session.handle_written(Time::ZERO, 0);
+    let page = list.number() + 1;
+    say(
+        &mut session,
+        &format!(
+            r#"{{"jsonrpc":"2.0","id":{page},"result":{{"tools":[{{"name":"t","inputSchema":{{"type":"object"}}}}]}}}}"#
+        ),
+    );
+    let mut turns = 1;
+    while waits_until(&mut session) == Some(Time::from_micros(1)) {
+        turns += 1;
+        assert!(turns < 60);
+    }
+    assert_eq!(turns, 58_usize.div_ceil(16));
+    session.handle_writable(Time::ZERO);
+    assert_eq!(drain(&mut session).matches("tools/call").count(), 58);
+}
+
+/// L13: the number of an operation that had no request of its own is no number of a request.
+#[test]
+fn l13_an_answer_to_what_only_waited_is_an_answer_to_nothing() {
+    let mut session = ready();
+    say(&mut session, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    drain(&mut session);
+    assert_eq!((session.counters().unknown, session.counters().duplicate), (1, 0), "a connect");
+
+    let call = session.call(Time::ZERO, Call::without_arguments("t"), 2).unwrap().number();
+    drain(&mut session);
+    say(
+        &mut session,
+        &format!(
+            r#"{{"jsonrpc":"2.0","id":{},"result":{{"tools":[{{"name":"t","inputSchema":{{"type":"object"}}}}]}}}}"#,
+            call + 1
+        ),
+    );
+    assert!(drain(&mut session).contains("tools/call"));
+    say(&mut session, &format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"content":[]}}}}"#, call + 2));
+    drain(&mut session);
+    for (id, counted) in [(call, (2, 0)), (call + 2, (2, 1))] {
+        say(&mut session, &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
+        drain(&mut session);
+        assert_eq!((session.counters().unknown, session.counters().duplicate), counted, "{id}");
+    }
+}
+
+/// L11, L26: everything that has a deadline is counted while it is open.
+#[test]
+fn l11_what_has_a_deadline_is_counted_as_a_timer() {
+    let mut session = connecting(|server| server.settings.capabilities.roots = true);
+    shake_hands(&mut session, "{}");
+    assert_eq!(session.counters().timers, 0);
+    session.ping(Time::ZERO, Some(SECOND), 1).unwrap();
+    session.ping(Time::ZERO, Some(SECOND * 2), 2).unwrap();
+    assert_eq!(session.counters().timers, 2);
+    say(&mut session, r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#);
+    drain(&mut session);
+    assert_eq!(session.counters().timers, 3);
+    session.handle_timeout(at(SECOND));
+    drain(&mut session);
+    assert_eq!(session.counters().timers, 2);
+}
+
+/// L22: a secret that is cut in two by whatever happens between is still one.
+#[test]
+fn l22_a_secret_is_not_told_because_the_state_changed_in_the_middle_of_it() {
+    let mut session = Session::<u8>::new(
+        Server::new("docs", "docs-server")
+            .secret("TOKEN", Secret::new("hunter2hunter2"))
+            .stderr(StderrMode::Events),
+    )
+    .unwrap();
+    session.connect(Time::ZERO, 0).unwrap();
+    drain(&mut session);
+    session.handle_stderr(Time::ZERO, b"it is hunter2hun");
+    session.close(Time::ZERO);
+    let mut told = Vec::new();
+    for rest in [&b""[..], b"ter2 and more\n"] {
+        session.handle_stderr(Time::ZERO, rest);
+        loop {
+            match session.poll_output() {
+                Output::Stderr(bytes) => told.extend_from_slice(bytes),
+                Output::Wait { .. } => break,
+                _ => {}
+            }
+        }
+    }
+    let told = String::from_utf8(told).unwrap();
+    assert!(!told.contains("hunter2") && told.contains("[secret] and more"), "{told}");
+}
+
+/// L06, W03: what a server says of itself is kept up to a bound.
+#[test]
+fn l06_the_names_that_a_server_gives_itself_are_bounded() {
+    for (length, kept) in [(256, 256), (257, 256), (10_000, 256)] {
+        let mut session = connecting(|_| {});
+        drain(&mut session);
+        let text = "n".repeat(length);
+        let info = format!(r#"{{"name":"{text}","version":"{text}","title":"{text}"}}"#);
+        say(
+            &mut session,
+            &format!(
+                r#"{{"jsonrpc":"2.0","id":2,"result":{{"protocolVersion":"2025-11-25","capabilities":{{}},"serverInfo":{info}}}}}"#
+            ),
+        );
+        drain(&mut session);
+        let info = session.server_info().unwrap();
+        let lengths = [info.name.len(), info.version.len(), info.title.as_ref().unwrap().len()];
+        assert_eq!(lengths, [kept; 3]);
+    }
+}
+
+/// L06: a handshake whose answer is no answer says what was wrong with it.
+#[test]
+fn l06_a_handshake_that_is_answered_without_a_result_says_so() {
+    let mut session = connecting(|server| server.settings.conduct = crate::Conduct::Tolerant);
+    drain(&mut session);
+    say(&mut session, r#"{"jsonrpc":"2.0","id":2}"#);
+    while !matches!(session.poll_output(), Output::Wait { .. }) {}
+    session.close(Time::ZERO);
+    let wanted = Cause::Handshake(HandshakeFault::Response(InvalidResponse::Neither));
+    assert_eq!(session.machine.cause, Some(wanted));
 }

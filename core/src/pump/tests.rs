@@ -130,6 +130,11 @@ fn l15_a_busy_output_does_not_hide_an_exit() {
             runs += 1;
             assert!(runs <= most, "budget {budget}: {} bytes read and no exit told", fake.read);
         }
+        assert!(
+            fake.read >= LAST_WORDS,
+            "budget {budget}: an exit is told before the last words, {}",
+            fake.read
+        );
         assert!(fake.read <= LAST_WORDS + budget + (128 << 10), "budget {budget}: {}", fake.read);
     }
 }
@@ -143,6 +148,23 @@ fn l15_a_run_that_was_ended_by_its_budget_says_so() {
         for number in 0..20 {
             let (pumped, _) = run(&mut session, &mut fake, Time::ZERO, budget);
             assert!(pumped.starved, "budget {budget}, run {number}");
+        }
+    }
+}
+
+/// W03: of a line without an end no run reads more than its budget, and one piece.
+#[test]
+fn w03_a_line_without_an_end_does_not_keep_a_run_going() {
+    const LINE: usize = 64 << 20;
+    for budget in [1, 64 << 10, 1 << 20] {
+        let mut session = connecting("endless");
+        let mut fake = Fake { output: Written::Line(LINE), ..Fake::default() };
+        let mut left = LINE;
+        for _ in 0..5 {
+            assert!(run(&mut session, &mut fake, Time::ZERO, budget).0.starved);
+            let Written::Line(now_left) = fake.output else { panic!("it was read to the end") };
+            assert!(left - now_left <= budget + (128 << 10), "budget {budget}: {}", left - now_left);
+            left = now_left;
         }
     }
 }

@@ -81,3 +81,22 @@ impl<T> Machine<T> {
 
 #[cfg(feature = "explore")]
 crate::digest::digest_fields!(Diagnostics { seen, near_misses, uncorrelated, multi_line } leaves out { server });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// L13, L20: what was seen of a request is told of that request only, and is not kept when it is settled.
+    #[test]
+    fn l13_a_near_miss_explains_its_request_until_that_is_settled() {
+        let mut diagnostics = Diagnostics::new("docs".into());
+        for request in 1..=3 {
+            diagnostics.near_miss(request, "\"1\"".into());
+        }
+        diagnostics.forget(1);
+        assert_eq!(diagnostics.hints(1, Time::ZERO), []);
+        assert_eq!(diagnostics.hints(2, Time::ZERO), [Hint::NearMiss("\"1\"".into())]);
+        diagnostics.forget(3);
+        assert!(diagnostics.near_misses.is_empty());
+    }
+}

@@ -151,3 +151,56 @@ fn w03_of_a_server_that_leaves_no_more_is_read_than_of_a_line_without_an_end() {
     assert!(session.read_space().is_empty());
     assert_eq!(session.counters().discarded_bytes, Limits::DISCARD as u64);
 }
+
+/// L12, L06: what the session says itself is not for the host to say.
+#[test]
+fn l12_notifications_of_the_session_itself_are_refused() {
+    let mut session = ready();
+    for method in ["notifications/cancelled", "notifications/initialized"] {
+        let refused = session.notify(Time::ZERO, method, None).unwrap_err();
+        assert_eq!(refused, Refusal::ReservedMethod(method));
+    }
+    assert_eq!(session.counters().refused, 2);
+    assert_eq!(drain(&mut session), "");
+}
+
+/// L22: the tail is there to be asked for at any time.
+#[test]
+fn l22_what_stands_on_standard_error_can_be_asked_for() {
+    let mut session = ready();
+    session.handle_stderr(Time::ZERO, b"one\ntwo\n");
+    assert!(session.stderr().to_string().contains("two"), "{}", session.stderr());
+}
+
+/// W05: a log line ends what looked like a message over several lines.
+#[test]
+fn w05_a_message_over_several_lines_ends_at_a_line_of_something_else() {
+    for (lines, kinds) in [
+        ("{\n\"a\": 1,\n\"b\": 2\nStarting up\n", ["3 lines on its output", "Starting up"]),
+        ("{\nStarting up\n", ["{", "Starting up"]),
+    ] {
+        let mut session = ready();
+        session.handle_stdout(Time::ZERO, lines.as_bytes());
+        let mut told = Vec::new();
+        loop {
+            match session.poll_output() {
+                Output::Diagnostic(diagnostic) => told.push(diagnostic.to_string()),
+                Output::Wait { .. } => break,
+                _ => {}
+            }
+        }
+        assert_eq!(told.len(), 2, "{told:?}");
+        for (told, kind) in told.iter().zip(kinds) {
+            assert!(told.contains(kind), "{told}");
+        }
+    }
+}
+
+/// W05: as many samples are kept as the limit says.
+#[test]
+fn w05_no_more_samples_are_kept_than_the_limit_says() {
+    let mut session = ready_within(Limits { noise_samples: 3, ..Limits::default() });
+    session.handle_stdout(Time::ZERO, b"a\nb\nc\nd\ne\n");
+    drain(&mut session);
+    assert_eq!(session.noise_samples().iter().map(|line| &**line).collect::<Vec<_>>(), ["a", "b", "c"]);
+}

@@ -168,6 +168,23 @@ fn l27_only_notifications_of_what_was_offered_reach_the_host() {
     }
 }
 
+/// L27: only news about tools makes the catalog stale.
+#[test]
+fn l27_other_notifications_leave_the_catalog_as_it_is() {
+    let mut session = connecting(|_| {});
+    shake_hands(&mut session, r#"{"tools":{},"logging":{},"resources":{}}"#);
+    session.list_tools(Time::ZERO, 1).unwrap();
+    drain(&mut session);
+    say(&mut session, r#"{"jsonrpc":"2.0","id":4,"result":{"tools":[]}}"#);
+    for (method, stale) in
+        [("message", false), ("resources/list_changed", false), ("tools/list_changed", true)]
+    {
+        say(&mut session, &format!(r#"{{"jsonrpc":"2.0","method":"notifications/{method}"}}"#));
+        drain(&mut session);
+        assert_eq!(session.catalog_is_stale(), stale, "{method}");
+    }
+}
+
 /// L28: a check takes the last id there is, and none beyond it.
 #[test]
 fn l28_a_check_is_sent_with_the_last_id_and_with_none_beyond_it() {
@@ -235,6 +252,7 @@ fn l13_an_answer_to_what_only_waited_is_an_answer_to_nothing() {
         drain(&mut session);
         assert_eq!((session.counters().unknown, session.counters().duplicate), counted, "{id}");
     }
+    assert!(session.machine.renamed.is_empty(), "and nothing is kept of it");
 }
 
 /// L11, L26: everything that has a deadline is counted while it is open.

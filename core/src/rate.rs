@@ -160,6 +160,7 @@ mod tests {
             into.into_bytes()
         };
         let fresh = Window::new(3, 100);
+        assert_eq!(digest(&fresh, at(1)), digest(&fresh, at(2)), "nor does one that never began");
         let mut used = Window::new(3, 100);
         assert!(used.admit(at(7), 1));
         for (micros, is_open) in [(7, true), (SECOND + 6, true), (SECOND + 7, false), (SECOND + 8, false)] {

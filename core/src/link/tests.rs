@@ -217,3 +217,19 @@ fn l20_the_commit_buffer_comes_back_to_its_size() {
     wire.fill();
     assert!(wire.link.commit.between_requests().capacity() <= 2 * BURST);
 }
+
+/// L26: replies take half of a burst while requests wait.
+#[test]
+fn l26_a_flood_of_replies_leaves_room_for_requests() {
+    let mut wire = Wire::new();
+    wire.link = Link::new(1 << 20);
+    wire.link.open();
+    let pong = || QueuedReply::Pong(format!("\"{}\"", "p".repeat(90)).into());
+    while wire.link.replies.push(pong()).is_ok() {}
+    wire.send(1, 10);
+    wire.fill();
+    let offer = std::str::from_utf8(wire.link.offer()).unwrap();
+    let before = offer.find("\"m\"").unwrap();
+    assert!((BURST / 2 - 200..BURST / 2 + 200).contains(&before), "{before}");
+    assert!(offer.len() > BURST - 200, "{}", offer.len());
+}

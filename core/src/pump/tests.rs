@@ -14,6 +14,8 @@ struct Fake {
     signals_after: usize,
     /// How often it was told of a long line.
     long: usize,
+    /// How much of standard error was read, if that never ends.
+    complaints: Option<usize>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -63,8 +65,11 @@ impl Pipes for Fake {
         self.long += 1;
     }
 
-    fn read_stderr(&mut self, _: &mut [u8]) -> Moved {
-        Moved::Blocked
+    fn read_stderr(&mut self, chunk: &mut [u8]) -> Moved {
+        let Some(complaints) = &mut self.complaints else { return Moved::Blocked };
+        chunk.fill(b'e');
+        *complaints += chunk.len();
+        Moved::Bytes(chunk.len())
     }
 
     fn write_stdin(&mut self, bytes: &[u8]) -> Moved {
@@ -166,6 +171,17 @@ fn w03_a_line_without_an_end_does_not_keep_a_run_going() {
             assert!(left - now_left <= budget + (128 << 10), "budget {budget}: {}", left - now_left);
             left = now_left;
         }
+    }
+}
+
+/// L22: standard error is read to its end before output is judged, unless it has none.
+#[test]
+fn l22_standard_error_without_an_end_does_not_keep_a_run_going() {
+    let mut session = connecting("complaining");
+    let mut fake = Fake { complaints: Some(0), ..Fake::default() };
+    for number in 1..4 {
+        assert!(run(&mut session, &mut fake, Time::ZERO, 1).0.starved);
+        assert!(fake.complaints.is_some_and(|read| read <= number * COMPLAINTS), "{:?}", fake.complaints);
     }
 }
 

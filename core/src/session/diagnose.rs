@@ -99,4 +99,17 @@ mod tests {
         diagnostics.forget(3);
         assert!(diagnostics.near_misses.is_empty());
     }
+
+    /// L13: what was seen before a request was accepted does not explain that it got no answer.
+    #[test]
+    fn l13_only_what_came_since_explains_a_request() {
+        let error = RemoteError { code: -1, message: "m".to_owned(), data: None, truncated: false };
+        let mut diagnostics = Diagnostics::new("docs".into());
+        diagnostics.uncorrelated(Time::from_micros(5), error.clone());
+        diagnostics.multi_line(Time::from_micros(6), 3);
+        let mut hints = |since| diagnostics.hints(1, Time::from_micros(since));
+        assert_eq!(hints(5), [Hint::Uncorrelated(error), Hint::MultiLineJson(3)]);
+        assert_eq!(hints(6), [Hint::MultiLineJson(3)]);
+        assert_eq!(hints(7), []);
+    }
 }

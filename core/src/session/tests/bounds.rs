@@ -3,8 +3,8 @@
 use super::*;
 use crate::config::Secret;
 use crate::error::{Cause, HandshakeFault, InvalidResponse};
-use crate::output::DiagnosticKind;
-use crate::{PeerReply, StderrMode};
+use crate::output::{DiagnosticKind, Why};
+use crate::{PeerReply, Signalled, StderrMode};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -245,6 +245,9 @@ fn l13_an_answer_to_what_only_waited_is_an_answer_to_nothing() {
         ),
     );
     assert!(drain(&mut session).contains("tools/call"));
+    for own in [2, call + 1, call + 2] {
+        assert!(!session.cancel(Time::ZERO, crate::Handle(own), ""), "{own} is nobody's operation");
+    }
     say(&mut session, &format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"content":[]}}}}"#, call + 2));
     drain(&mut session);
     for (id, counted) in [(call, (2, 0)), (call + 2, (2, 1))] {
@@ -324,11 +327,60 @@ fn l06_the_names_that_a_server_gives_itself_are_bounded() {
 /// L06: a handshake whose answer is no answer says what was wrong with it.
 #[test]
 fn l06_a_handshake_that_is_answered_without_a_result_says_so() {
-    let mut session = connecting(|server| server.settings.conduct = crate::Conduct::Tolerant);
+    let long = format!(r#"{{"jsonrpc":"2.0","id":2,"result":{{"instructions":"{}"}}}}"#, "i".repeat(5_000));
+    for (answer, fault) in [
+        (r#"{"jsonrpc":"2.0","id":2}"#, HandshakeFault::Response(InvalidResponse::Neither)),
+        (&*long, HandshakeFault::TooLarge(4_096)),
+        (r#"{"jsonrpc":"2.0","id":2,"result":[]}"#, HandshakeFault::Invalid("result")),
+    ] {
+        let mut session = connecting(|server| {
+            server.settings.conduct = crate::Conduct::Tolerant;
+            server.settings.limits.line = 4_096;
+        });
+        drain(&mut session);
+        say(&mut session, answer);
+        while !matches!(session.poll_output(), Output::Wait { .. }) {}
+        session.close(Time::ZERO);
+        assert_eq!(session.machine.cause, Some(Cause::Handshake(fault)));
+    }
+}
+
+/// L17: while a shutdown waits for what is open, it says that, and for how long.
+#[test]
+fn l17_a_shutdown_says_what_it_waits_for() {
+    let mut session = ready();
+    session.ping(Time::ZERO, Some(SECOND * 9), 1).unwrap();
+    session.shutdown(Time::ZERO, SECOND);
     drain(&mut session);
-    say(&mut session, r#"{"jsonrpc":"2.0","id":2}"#);
-    while !matches!(session.poll_output(), Output::Wait { .. }) {}
-    session.close(Time::ZERO);
-    let wanted = Cause::Handshake(HandshakeFault::Response(InvalidResponse::Neither));
-    assert_eq!(session.machine.cause, Some(wanted));
+    let Output::Wait { until, why } = session.poll_output() else { panic!("it waits") };
+    assert_eq!((until, why), (Some(at(SECOND)), Why::Grace));
+}
+
+/// L20: the queue takes what fits to the last byte, of notifications too.
+#[test]
+fn l20_a_notification_that_fills_the_queue_is_taken_and_one_byte_more_is_not() {
+    const LIMIT: usize = 1_024;
+    let empty = r#"{"jsonrpc":"2.0","method":"n","params":{"p":""}}"#.len() + 1;
+    for (bytes, taken) in [(LIMIT, true), (LIMIT + 1, false)] {
+        let mut session = ready_within(Limits { send_queue: LIMIT, parameters: LIMIT, ..Limits::default() });
+        let mut notify = |bytes: usize| {
+            let params = format!(r#"{{"p":"{}"}}"#, "x".repeat(bytes - empty));
+            session.notify(Time::ZERO, "n", Some(&params)).is_ok()
+        };
+        assert!(notify(100));
+        assert_eq!(notify(bytes - 100), taken, "{bytes}");
+    }
+}
+
+/// L18, L31: only a signal that the system forbids is told as that.
+#[test]
+fn l18_the_end_says_whether_a_signal_was_forbidden() {
+    for (signalled, refused) in
+        [(Signalled::Delivered, false), (Signalled::NoProcess, false), (Signalled::NotPermitted, true)]
+    {
+        let mut session = ready();
+        session.handle_signalled(Time::ZERO, signalled);
+        session.machine.make_end();
+        assert_eq!(session.end().unwrap().signal_refused, refused);
+    }
 }

@@ -241,17 +241,6 @@ impl Link {
         self.replies.clear();
         self.commit.drop_rest();
     }
-
-    /// Drops what is not begun except replies, notices and notifications: used when every call was settled.
-    pub(crate) fn drop_requests(&mut self) {
-        self.queue.retain(|item| matches!(item, Item::Notification(_)));
-        self.queued_bytes = self
-            .queue
-            .iter()
-            .map(|item| if let Item::Notification(frame) = item { frame.len() } else { 0 })
-            .sum();
-        self.dead = 0;
-    }
 }
 
 fn push_cancel(out: &mut Vec<u8>, id: u64, why: Abandoned) {

@@ -190,7 +190,7 @@ impl<T> Session<T> {
         if self.machine.phase == Phase::Ready {
             self.machine.phase_until = Some(self.machine.now + grace);
         }
-        self.machine.leave(Event::Shutdown);
+        self.machine.event(Event::Shutdown);
     }
 
     /// Closes: settles every open operation as closed, then ends the process (row L17). Closing twice is closing once. It is
@@ -209,7 +209,7 @@ impl<T> Session<T> {
     /// ```
     pub fn close(&mut self, now: Time) {
         self.machine.at(now);
-        self.machine.leave(Event::Close);
+        self.machine.event(Event::Close);
     }
 }
 
@@ -303,17 +303,5 @@ impl<T> Machine<T> {
             }
         }
         true
-    }
-
-    fn leave(&mut self, event: Event) {
-        // The cause of a loss that is already noticed stays; an exit that we cause is no fault.
-        if self.phase != Phase::Losing && event == Event::Close {
-            self.cause.get_or_insert(Cause::Closed);
-        }
-        let before: Phase = self.phase;
-        self.event(event);
-        if event == Event::Shutdown && self.phase != before && self.phase != Phase::Draining {
-            self.cause.get_or_insert(Cause::Closed);
-        }
     }
 }

@@ -293,10 +293,6 @@ impl<T> Machine<T> {
                 self.cause.get_or_insert(cause);
                 self.event(Event::Deadline);
             }
-            Phase::Draining => {
-                self.cause.get_or_insert(Cause::Closed);
-                self.event(Event::Deadline);
-            }
             Phase::Losing => self.lose(),
             _ => self.event(Event::Deadline),
         }

@@ -174,7 +174,6 @@ impl<T> Machine<T> {
             self.phase_over();
         }
         if self.phase == Phase::Draining && !self.awaits_anything() && self.link.is_idle() {
-            self.cause.get_or_insert(crate::error::Cause::Closed);
             self.event(Event::Drained);
         }
         if self.probe_at.is_some_and(|at| at <= now) {

@@ -171,7 +171,6 @@ impl<T> Machine<T> {
         while self.settling {
             let Some((id, entry)) = self.pending.take_first() else {
                 self.settling = false;
-                self.link.drop_requests();
                 break;
             };
             let cause = self.cause.clone().unwrap_or(Cause::Closed);

@@ -363,3 +363,24 @@ impl<K: Digest + Ord + Clone> Digest for BTreeSet<K> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No number is the beginning of another, so that two lists of fields are never the same bytes.
+    #[test]
+    fn numbers_are_told_apart_whatever_follows_them() {
+        let bytes = |number| {
+            let mut into = Canonical::new(Time::ZERO);
+            into.number(number);
+            into.into_bytes()
+        };
+        let numbers = [0, 1, 5, 253, 254, 255, 256, 257, 65_535, u64::MAX];
+        for one in numbers {
+            for other in numbers {
+                assert_eq!(bytes(other).starts_with(&bytes(one)), one == other, "{one} and {other}");
+            }
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod bursts;
+mod counts;
 mod oddities;
 
 use super::*;

@@ -238,3 +238,21 @@ fn what_failures_report_is_never_stale() {
         assert!(session.machine.circumstances_are_stale(), "{known:?}");
     }
 }
+
+#[test]
+fn whatever_a_failure_reports_makes_it_stale() {
+    let changes: [fn(&mut Session<u64>); 4] = [
+        |session| session.machine.exit = Some(Exit::Code(77)),
+        |session| session.machine.peer = None,
+        |session| session.machine.busy_with = State::Closed,
+        |session| session.handle_stderr(NOW, b"newer\n"),
+    ];
+    for change in changes {
+        let mut session = connected();
+        session.machine.circumstances();
+        assert!(!session.machine.circumstances_are_stale());
+        change(&mut session);
+        // Standard error that came is a change that is known of.
+        assert!(session.machine.circumstances.is_none() || session.machine.circumstances_are_stale());
+    }
+}

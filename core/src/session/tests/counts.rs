@@ -1,0 +1,200 @@
+//! What is counted, what is told apart, and what a session says of itself.
+
+use super::*;
+use crate::output::{Reply, Why};
+use crate::{Capabilities, Conduct, PeerReply, Version};
+
+const CONNECTED: &str =
+    r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
+
+fn say(session: &mut Session<u8>, line: &str) {
+    let line = format!("{line}\n");
+    let mut rest = line.as_bytes();
+    while !rest.is_empty() {
+        let taken = session.handle_stdout(Time::ZERO, rest);
+        rest = &rest[taken..];
+        drain(session);
+    }
+}
+
+fn connected_with(tune: impl FnOnce(&mut Server)) -> Session<u8> {
+    connected_to("2025-11-25", tune)
+}
+
+fn connected_to(revision: &str, tune: impl FnOnce(&mut Server)) -> Session<u8> {
+    let mut server = Server::new("docs", "docs-server");
+    server.settings.list_on_connect = false;
+    tune(&mut server);
+    let mut session = Session::new(server).unwrap();
+    session.connect(Time::ZERO, 0).unwrap();
+    drain(&mut session);
+    let result = CONNECTED.replace("2025-11-25", revision);
+    say(&mut session, &format!(r#"{{"jsonrpc":"2.0","id":2,"result":{result}}}"#));
+    session
+}
+
+/// L26: a cancel of the server's own request is one when that request is open, and ignored otherwise.
+#[test]
+fn l26_cancels_of_the_server_are_counted_by_what_they_name() {
+    let mut session = connected_with(|server| server.settings.capabilities.roots = true);
+    say(&mut session, r#"{"jsonrpc":"2.0","id":"a","method":"roots/list"}"#);
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}"#;
+    for counted in [(1, 0), (1, 1), (1, 2)] {
+        say(&mut session, cancel);
+        let counters = session.counters();
+        assert_eq!((counters.notifications, counters.ignored_notifications), counted);
+    }
+}
+
+/// L32: what failed for no reason that has a count of its own is counted as failed.
+#[test]
+fn l32_failures_of_every_kind_are_counted() {
+    let mut session = connected_with(|server| server.settings.conduct = Conduct::Tolerant);
+    for (failed, token) in [(1, 1), (2, 2)] {
+        let id = session.ping(Time::ZERO, None, token).unwrap().number();
+        drain(&mut session);
+        say(&mut session, &format!(r#"{{"jsonrpc":"2.0","id":{id}}}"#));
+        assert_eq!(session.counters().failed, failed);
+    }
+}
+
+/// W03: what is thrown away of a line is counted while it is still coming.
+#[test]
+fn w03_bytes_that_are_thrown_away_are_counted_at_once() {
+    let mut session = ready_within(Limits { line: 4_096, ..Limits::default() });
+    let mut rest = &[b'x'; 10_000][..];
+    while !rest.is_empty() {
+        let taken = session.handle_stdout(Time::ZERO, rest);
+        rest = &rest[taken..];
+        drain(&mut session);
+    }
+    assert!(session.counters().discarded_bytes >= 5_000, "{}", session.counters().discarded_bytes);
+}
+
+/// L20, L21: parameters may take their limit, and the queue its own, to the last byte.
+#[test]
+fn l20_parameters_and_the_queue_are_filled_to_the_last_byte() {
+    const LIMIT: usize = 1_024;
+    let limits = || Limits { send_queue: LIMIT, parameters: LIMIT, ..Limits::default() };
+    let params = |bytes: usize| format!(r#"{{"p":"{}"}}"#, "x".repeat(bytes - r#"{"p":""}"#.len()));
+    let ask = |bytes: usize| crate::Request::new("m/x").params(params(bytes));
+    for (bytes, taken) in [(LIMIT, true), (LIMIT + 1, false)] {
+        let mut session = ready_within(limits());
+        assert_eq!(session.request(Time::ZERO, ask(bytes), 1).is_ok(), taken, "{bytes}");
+
+        let mut session = ready_within(limits());
+        session.request(Time::ZERO, ask(100), 1).unwrap();
+        assert_eq!(session.request(Time::ZERO, ask(bytes - 100), 2).is_ok(), taken, "{bytes} in two");
+    }
+    let mut session = ready_within(limits());
+    let refused = session.notify(Time::ZERO, "n", Some(&params(LIMIT + 1))).unwrap_err();
+    assert_eq!(refused, Refusal::TooLarge { bytes: LIMIT + 1, limit: LIMIT });
+    let busy = session.notify(Time::ZERO, "n", Some(&params(LIMIT))).unwrap_err();
+    assert!(matches!(busy, Refusal::Busy(_)), "it is not too large, but its frame finds no room: {busy}");
+}
+
+/// L05: questions of the server to the user were not known before the second revision.
+#[test]
+fn l05_only_what_a_revision_knows_is_declared_to_it() {
+    for (version, elicitation) in
+        [(Version::V2025_03_26, false), (Version::V2025_06_18, true), (Version::V2025_11_25, true)]
+    {
+        let mut server = Server::new("docs", "docs-server");
+        server.settings.versions = vec![version];
+        server.settings.capabilities = Capabilities { elicitation: true, ..Capabilities::default() };
+        let mut session = Session::<u8>::new(server).unwrap();
+        session.connect(Time::ZERO, 0).unwrap();
+        assert_eq!(drain(&mut session).contains("\"elicitation\":{}"), elicitation, "{version}");
+    }
+}
+
+/// L10: an operation that ended, and whose end nobody fetched, is still the caller's.
+#[test]
+fn l10_a_dropped_session_gives_back_what_ended_unheard() {
+    let mut session = ready();
+    session.ping(Time::ZERO, None, 1).unwrap();
+    let handle = session.ping(Time::ZERO, None, 2).unwrap();
+    assert!(session.cancel(Time::ZERO, handle, ""));
+    let mut tokens: Vec<_> = session.into_tokens().collect();
+    tokens.sort_unstable();
+    assert_eq!(tokens, [1, 2]);
+}
+
+/// L07, L13: what was never written cannot be answered.
+#[test]
+fn l13_an_answer_that_comes_before_its_request_left_is_none() {
+    let mut session = ready();
+    session.ping(Time::ZERO, None, 1).unwrap();
+    while !matches!(session.poll_output(), Output::Write(_)) {}
+    session.handle_written(Time::ZERO, 0);
+    let waiting = session.ping(Time::ZERO, None, 2).unwrap().number();
+    for id in [waiting - 1, waiting] {
+        say(&mut session, &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
+    }
+    assert_eq!((session.counters().unknown, session.counters().pending), (2, 2));
+}
+
+/// L27: news about roots may be told when roots were declared.
+#[test]
+fn l27_news_about_roots_need_roots() {
+    for declared in [true, false] {
+        let mut session = connected_with(|server| server.settings.capabilities.roots = declared);
+        let told = session.notify(Time::ZERO, "notifications/roots/list_changed", None);
+        assert_eq!(told, if declared { Ok(()) } else { Err(Refusal::NotDeclared("roots")) });
+    }
+}
+
+/// L08: an answer that is taken away with its line leaves the rest of a batch to be read.
+#[test]
+fn l08_a_large_answer_that_is_kept_does_not_take_the_rest_of_its_batch() {
+    let mut session = connected_to("2025-03-26", |_| {});
+    let ids = [1, 2].map(|token| session.ping(Time::ZERO, None, token).unwrap().number());
+    drain(&mut session);
+    let answer =
+        |id: u64| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"t":"{}"}}}}"#, "x".repeat(100_000));
+    let line = format!("[{},{}]\n", answer(ids[0]), answer(ids[1]));
+    let mut rest = line.as_bytes();
+    let mut kept = Vec::new();
+    loop {
+        let taken = session.handle_stdout(Time::ZERO, rest);
+        rest = &rest[taken..];
+        match session.poll_output() {
+            Output::Complete(done) => {
+                let Ok(Reply::Answer(answer)) = done.outcome else { panic!("it is answered") };
+                kept.push(answer.take());
+            }
+            Output::Wait { .. } if rest.is_empty() => break,
+            _ => {}
+        }
+    }
+    assert_eq!(kept.len(), 2);
+    assert!(kept.iter().all(|answer| answer.len() == 100_008));
+}
+
+/// L06: while it connects, a session says that, and until when.
+#[test]
+fn l06_a_session_that_connects_says_so() {
+    let mut session = Session::<u8>::new(Server::new("docs", "docs-server")).unwrap();
+    session.connect(Time::ZERO, 0).unwrap();
+    drain(&mut session);
+    let Output::Wait { until, why } = session.poll_output() else { panic!("it waits") };
+    assert!(until.is_some());
+    assert_eq!(why, Why::Connect);
+}
+
+/// L26: a result may take the reserve of replies, and no more.
+#[test]
+fn l26_a_result_over_the_reserve_is_refused_by_its_size() {
+    let mut session = connected_with(|server| {
+        server.settings.capabilities.roots = true;
+        server.settings.limits.replies = 1_024;
+    });
+    session.handle_stdout(Time::ZERO, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}\n");
+    let Output::Request(request) = session.poll_output() else { panic!("it is asked") };
+    let handle = request.handle;
+    let result = |bytes: usize| format!(r#"{{"p":"{}"}}"#, "x".repeat(bytes - r#"{"p":""}"#.len()));
+    let refused = session.respond(Time::ZERO, handle, PeerReply::Result(&result(1_025))).unwrap_err();
+    assert_eq!(refused.refusal, Refusal::TooLarge { bytes: 1_025, limit: 1_024 });
+    let refused = session.respond(Time::ZERO, refused.value, PeerReply::Result(&result(1_024))).unwrap_err();
+    assert!(matches!(refused.refusal, Refusal::Busy(_)), "its frame finds no room: {}", refused.refusal);
+}

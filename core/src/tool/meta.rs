@@ -56,7 +56,14 @@ mod tests {
 
     #[test]
     fn l34_trace_context_and_own_keys_are_accepted() {
-        for key in ["traceparent", "tracestate", "baggage", "com.example/a_b.c-d", "com.example/"] {
+        for key in [
+            "traceparent",
+            "tracestate",
+            "baggage",
+            "com.example/a_b.c-d",
+            "my-company.example/x",
+            "com.example/",
+        ] {
             assert_eq!(check_key(key), Ok(()), "{key}");
         }
         // The last of three labels is nobody's but the owner of the domain.
@@ -77,6 +84,7 @@ mod tests {
             "a..b/x",
             "1a.b/x",
             "a-.b/x",
+            "a_b.c/x",
             "a.b/-x",
             "a.b/x/y",
             "-x",

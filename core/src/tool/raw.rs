@@ -179,6 +179,20 @@ mod tests {
     }
 
     #[test]
+    fn l24_quotes_and_brackets_in_strings_are_only_bytes_of_strings() {
+        for (json, values, string_bytes, depth) in [
+            ("1", 1, 0, 0),
+            ("[1,2]", 3, 0, 1),
+            (r#"{"a":1,"b":[2]}"#, 6, 2, 2),
+            (r#""[{,:""#, 1, 4, 0),
+            (r#"["\"[[","]"]"#, 3, 5, 1),
+            (r#"["\\",["\\\""]]"#, 4, 6, 2),
+        ] {
+            assert_eq!(extent(json), Extent { values, string_bytes, depth }, "{json}");
+        }
+    }
+
+    #[test]
     fn a_fault_is_found_by_byte() {
         assert_eq!(fault("{\"a\":1,\n \"é\": x}"), Some(15));
         assert_eq!(fault("{} {}"), Some(3));

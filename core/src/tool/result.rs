@@ -284,6 +284,34 @@ mod tests {
     }
 
     #[test]
+    fn w07_a_link_has_all_that_was_said_of_it_and_its_size_keeps_its_digits() {
+        let result = parse(
+            r#"{"content":[{"type":"resource_link","uri":"u","name":"n","title":"t","description":"d","mimeType":"m","size":9007199254740993,"annotations":{}},{"type":"resource_link","uri":"u","name":"n","title":7,"description":null}]}"#,
+        );
+        let text = Cow::Borrowed;
+        let links: Vec<_> = result.content().collect();
+        let whole = Content::ResourceLink {
+            uri: text("u"),
+            name: text("n"),
+            title: Some(text("t")),
+            description: Some(text("d")),
+            mime_type: Some(text("m")),
+            size: Some("9007199254740993"),
+            annotations: Some("{}"),
+        };
+        let bare = Content::ResourceLink {
+            uri: text("u"),
+            name: text("n"),
+            title: None,
+            description: None,
+            mime_type: None,
+            size: None,
+            annotations: None,
+        };
+        assert_eq!(links, [whole, bare]);
+    }
+
+    #[test]
     fn a_resource_has_text_or_a_blob() {
         let result = parse(
             r#"{"content":[{"type":"resource","annotations":{"priority":1},"resource":{"uri":"u","mimeType":"m","text":"t"}},{"type":"resource","resource":{"uri":"u","blob":"AA=="}},{"type":"resource","resource":{"uri":"u"}},{"type":"image","data":"AA==","mimeType":"image/png"}]}"#,

@@ -78,9 +78,12 @@ fn l24_pages_are_capped() {
     let pages: Vec<&str> = pages.iter().map(|page| &**page).collect();
     let (catalog, sent) = walk_with(&limits, &pages);
     assert_eq!((sent.len(), catalog.incomplete()), (2, Some(WalkFault::TooManyPages(3))));
-    limits.catalog = 4;
-    let (catalog, sent) = walk_with(&limits, &pages);
-    assert_eq!((sent.len(), catalog.incomplete()), (1, Some(WalkFault::TooManyPages(2))));
+    for (bytes, followed) in [(2, 0), (3, 1), (5, 1), (6, 2)] {
+        limits.catalog = bytes;
+        let (catalog, sent) = walk_with(&limits, &pages);
+        let fault = WalkFault::TooManyPages(followed + 1);
+        assert_eq!((sent.len(), catalog.incomplete()), (followed, Some(fault)), "{bytes} bytes");
+    }
 }
 
 #[test]
@@ -168,6 +171,25 @@ fn l24_each_bad_item_has_its_reason() {
             ("big", Reason::TooLarge),
         ]
     );
+}
+
+#[test]
+fn l24_what_is_as_large_as_its_limit_is_admitted() {
+    let name = "n".repeat(Catalog::NAME);
+    let levels = Limits::SCHEMA_DEPTH - 1;
+    let deep = format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+    let frame = r#"{"name":"big","inputSchema":{},"x":""}"#.len();
+    let items = [
+        format!(r#"{{"name":"{name}","inputSchema":{{}}}}"#),
+        format!(
+            r#"{{"name":"deep","inputSchema":{{"default":{deep}}},"outputSchema":{{"default":{deep}}}}}"#
+        ),
+        format!(r#"{{"name":"big","inputSchema":{{}},"x":"{}"}}"#, "x".repeat(Catalog::TOOL - frame)),
+    ];
+    assert_eq!(items[2].len(), Catalog::TOOL);
+    let catalog = list(&items.join(","));
+    assert_eq!((names(&catalog), reasons(&catalog)), (vec![&*name, "deep", "big"], vec![]));
+    assert!(!catalog.is_empty() && list("").is_empty());
 }
 
 #[test]

@@ -33,6 +33,17 @@ fn a_definition_is_kept_as_the_text_it_was() {
 }
 
 #[test]
+fn a_tool_tells_its_arguments_in_the_order_of_its_schema() {
+    let add = from_text(
+        r#"{"name":"add","inputSchema":{"properties":{"b":{"type":"number"},"a":{}},"required":["b"]},"outputSchema":{"type":"object"}}"#,
+    );
+    assert_eq!(add.argument_names(), ["b", "a"]);
+    assert_eq!(add.argument_type("b"), Some(ArgumentType::Number));
+    assert_eq!(add.argument_type("c"), None);
+    assert_eq!(add.signature(), "add(b: number, a?: any) -> object");
+}
+
+#[test]
 fn a_title_is_looked_for_in_three_places() {
     let title = |more: Value| {
         let mut definition = json!({"name": "n", "inputSchema": {}});

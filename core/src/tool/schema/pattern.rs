@@ -137,6 +137,15 @@ mod tests {
     }
 
     #[test]
+    fn l24_a_class_ends_at_the_first_bracket_that_is_not_escaped() {
+        let one = states("[ab]{50}").unwrap();
+        for class in [r"[\\]", r"[\]]", r"[\]a]", r"[\\\]]"] {
+            assert!(states(&format!("{class}{{100}}")).unwrap() > one, "{class}");
+        }
+        assert_eq!(states(r"[\]{100}"), None);
+    }
+
+    #[test]
     fn ordinary_patterns_are_cheap() {
         for pattern in [
             "^[a-z0-9_-]{1,64}$",
@@ -145,6 +154,7 @@ mod tests {
             "^https?://",
             "^(?:a|b)(?<rest>.*)$",
             "a{,3}{x}",
+            "[pP]{64}",
         ] {
             assert!(states(pattern).unwrap() < 2_000, "{pattern}: {:?}", states(pattern));
         }

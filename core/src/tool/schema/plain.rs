@@ -237,11 +237,52 @@ mod tests {
             schema.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
             assert!(plain(schema).is_none(), "{more}");
         }
-        let names: Vec<String> = (0..65).map(|number| number.to_string()).collect();
-        assert!(plain(json!({ "type": "object", "required": names })).is_none());
         assert!(plain(json!({ "type": ["object", "null"] })).is_none());
         assert!(plain(json!({})).is_none());
         assert!(plain(json!(true)).is_none());
+    }
+
+    #[test]
+    fn l24_a_plain_schema_names_at_most_64_members() {
+        let names = |from: usize, to: usize| (from..to).map(|number| number.to_string());
+        let schema = |properties: usize, from: usize, to: usize| {
+            let properties: Map<String, Value> =
+                names(0, properties).map(|name| (name, json!({ "type": "null" }))).collect();
+            let required: Vec<String> = names(from, to).collect();
+            plain(json!({ "type": "object", "properties": properties, "required": required }))
+        };
+        for (properties, from, to) in [(65, 0, 0), (0, 0, 65), (64, 64, 65), (40, 39, 65)] {
+            assert!(schema(properties, from, to).is_none(), "{properties}, {from} to {to}");
+        }
+        let without = |missing: Option<usize>| {
+            let members = (0..64).filter(|name| Some(*name) != missing);
+            let members: Vec<String> = members.map(|name| format!("\"{name}\":null")).collect();
+            format!("{{{}}}", members.join(","))
+        };
+        for properties in [64, 40, 0] {
+            let schema = schema(properties, 0, 64).unwrap();
+            assert!(schema.surely_accepts(&without(None)));
+            let missed = (0..64).filter(|name| !schema.surely_accepts(&without(Some(*name)))).count();
+            assert_eq!(missed, 64, "{properties}");
+        }
+    }
+
+    #[test]
+    fn l24_each_type_is_told_by_the_text() {
+        let all = [r#""a""#, "-1", "0", "1.5", "1e2", "-0", "true", "false", "null", r#"{"a":1}"#, "[1]"];
+        for (kind, sure) in [
+            ("string", &[r#""a""#][..]),
+            ("number", &["-1", "0", "1.5", "1e2", "-0"]),
+            ("integer", &["-1", "0"]),
+            ("boolean", &["true", "false"]),
+            ("null", &["null"]),
+            ("object", &[r#"{"a":1}"#]),
+            ("array", &["[1]"]),
+        ] {
+            let schema = plain(json!({ "type": "object", "properties": { "a": { "type": kind } } })).unwrap();
+            let is_told = |value: &&str| schema.surely_accepts(&format!("{{\"a\":{value}}}"));
+            assert_eq!(all.into_iter().filter(is_told).collect::<Vec<_>>(), sure, "{kind}");
+        }
     }
 
     fn part() -> impl Strategy<Value = Value> {

@@ -54,6 +54,9 @@ fn l25_local_references_are_followed_and_others_never() {
         assert_eq!(note(&schema), None, "{to}");
         assert!(check(&schema, r#"{"a":"x"}"#).is_err(), "{to}");
     }
+    let own = json!({"$id": "https://example.com/s", "type": ["array", "null"], "items": {"$ref": "https://example.com/s"}});
+    assert_eq!(note(&own), None);
+    assert_eq!((check(&own, "[[null]]"), check(&own, "[[1]]").is_err()), (Ok(()), true));
     for to in [
         "https://example.com/x",
         "other.json#/a",
@@ -65,7 +68,10 @@ fn l25_local_references_are_followed_and_others_never() {
     let twice = json!({"$ref": "#n", "$defs": {"a": {"$anchor": "n"}, "b": {"$anchor": "n"}}});
     assert_eq!(note(&twice), Some(SchemaNote::UnresolvedReference("#n".into())));
     for to in ["#/nowhere", "#nobody", "#/%"] {
-        assert_eq!(note(&json!({"items": {"$ref": to}})), Some(SchemaNote::UnresolvedReference(to.into())));
+        for id in ["https://example.com/s", "#n"] {
+            let schema = json!({"$id": id, "items": {"$ref": to}});
+            assert_eq!(note(&schema), Some(SchemaNote::UnresolvedReference(to.into())));
+        }
     }
 }
 

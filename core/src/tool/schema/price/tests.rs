@@ -99,6 +99,71 @@ fn long_chains_are_refused_before_they_reach_the_stack() {
 }
 
 #[test]
+fn l24_the_keywords_of_a_part_add_up() {
+    let mut whole = serde_json::Map::new();
+    let (mut steps, mut scan) = (1, 0);
+    for (keyword, value, values, strings) in [
+        ("minimum", json!(1), 1, 0),
+        ("required", json!(["a", "b", "c"]), 4, 0),
+        ("type", json!(["string", "null"]), 3, 0),
+        ("const", json!({"a": {}, "b": {"c": 1}}), 4, 1),
+        ("enum", json!([[], [1]]), 4, 1),
+        ("dependentRequired", json!({"a": ["b"]}), 3, 0),
+        ("dependencies", json!({"a": ["b", "c"]}), 4, 0),
+        ("minLength", json!(1), 0, 1),
+        ("maxLength", json!(2), 0, 1),
+    ] {
+        let alone = priced(&json!({keyword: value}), 10_000).unwrap().at(0).unwrap();
+        assert_eq!((alone.steps, alone.scan), (1 + values, strings), "{keyword}");
+        (steps, scan) = (steps + values, scan + strings);
+        whole.insert(keyword.to_owned(), value);
+        let together = priced(&whole.clone().into(), 10_000).unwrap().at(0).unwrap();
+        assert_eq!((together.steps, together.scan), (steps, scan), "{keyword}");
+    }
+}
+
+#[test]
+fn l24_whatever_a_keyword_applies_is_paid_for_where_it_applies() {
+    let dear = || json!({"required": vec!["a"; 100]});
+    for (depth, keyword, value) in [
+        (0, "allOf", json!([dear()])),
+        (0, "anyOf", json!([true, dear()])),
+        (0, "oneOf", json!([dear()])),
+        (0, "not", dear()),
+        (0, "if", dear()),
+        (0, "then", dear()),
+        (0, "else", dear()),
+        (0, "contentSchema", dear()),
+        (0, "dependentSchemas", json!({"a": dear()})),
+        (0, "dependencies", json!({"a": ["b"], "b": dear()})),
+        (1, "properties", json!({"a": dear()})),
+        (1, "additionalProperties", dear()),
+        (1, "propertyNames", dear()),
+        (1, "patternProperties", json!({"^a": dear()})),
+        (1, "items", dear()),
+        (1, "items", json!([true, dear()])),
+        (1, "additionalItems", dear()),
+        (1, "prefixItems", json!([dear()])),
+        (1, "contains", dear()),
+    ] {
+        let prices = priced(&json!({keyword: value}), 10_000).unwrap();
+        assert!(prices.at(depth).unwrap().steps > 100, "{keyword}");
+        assert!(depth == 0 || prices.at(0).unwrap().steps < 10, "{keyword}");
+    }
+}
+
+#[test]
+fn l24_a_schema_that_costs_as_much_as_the_limit_is_checked() {
+    let doubled = tower(3, |below| json!({"allOf": [below.clone(), below]}));
+    for schema in [json!({"required": vec!["a"; 100]}), doubled] {
+        let cost = steps(&schema, 0).unwrap();
+        let limit = usize::try_from(cost).unwrap();
+        assert_eq!(priced(&schema, limit).unwrap().at(0).unwrap().steps, cost);
+        assert_eq!(priced(&schema, limit - 1), Err(SchemaNote::TooCostly { limit: limit - 1 }));
+    }
+}
+
+#[test]
 fn parts_patterns_and_lists_are_counted() {
     let wide: Value =
         (0..11_000).map(|at| (at.to_string(), json!({}))).collect::<serde_json::Map<_, _>>().into();

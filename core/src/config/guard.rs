@@ -230,6 +230,8 @@ mod tests {
             ("sh.bat", "sh"),
             ("command.com", "command"),
             ("bash.exe.exe", "bash"),
+            ("bash .exe", "bash"),
+            ("cmd\t.exe:x", "cmd"),
             ("zsh\t", "zsh"),
         ] {
             assert_eq!(blocked(command), Some(entry), "{command:?}");

@@ -5,7 +5,9 @@ use super::*;
 use crate::config::Server;
 use crate::output::{Output, Reply};
 use crate::process::{Exit, StartFailure, Tree};
+use crate::redact::Redactor;
 use crate::session::Session;
+use crate::stderr::Collector;
 use crate::time::Time;
 
 /// Every way in which a process cannot be started, and the name of it.
@@ -115,6 +117,48 @@ fn l17_an_end_says_what_is_left_of_the_server() {
     ];
     for (tree, refused, words) in words {
         assert_eq!(told(tree, refused), format!("server `docs`: closed by the host; {words}"));
+    }
+    let gone = |tree| {
+        let (cause, stderr) = (Cause::Closed, Arc::default());
+        End { server: "docs".into(), cause, exit: None, tree, signal_refused: false, stderr }.gone()
+    };
+    assert_eq!([Tree::Gone, Tree::Alive(1), Tree::Unknown].map(gone), [true, false, false]);
+}
+
+/// L15: what was on standard error explains an end that the host did not ask for, and nothing else.
+#[test]
+fn l15_only_an_unwanted_end_is_explained_by_standard_error() {
+    let told = |kind: &FailureKind, words: &str| {
+        let mut collector = Collector::new(99, &Redactor::new(std::iter::empty()));
+        collector.push(words.as_bytes());
+        let circumstances = Circumstances {
+            server: "docs".into(),
+            instance: 1,
+            version: None,
+            phase: "ready",
+            exit: None,
+            stderr: collector.snapshot(),
+        };
+        let report = Report {
+            kind: kind.clone(),
+            delivery: Delivery::Sent,
+            method: "ping".into(),
+            tool: None,
+            id: 3,
+            elapsed: Duration::ZERO,
+            hints: Vec::new(),
+            circumstances: Arc::new(circumstances),
+        };
+        Failure::new(report).to_string()
+    };
+    let exited = FailureKind::Ended(Cause::OutputEnded);
+    assert!(
+        told(&exited, "out of memory\n")
+            .ends_with(" failed: server closed its output; stderr: out of memory")
+    );
+    assert!(told(&exited, "").ends_with(" failed: server closed its output"));
+    for other in [FailureKind::Timeout(Duration::from_secs(1)), FailureKind::Ended(Cause::Closed)] {
+        assert!(told(&other, "a log line\n").ends_with(&format!(" failed: {other}")));
     }
 }
 

@@ -178,6 +178,10 @@ mod tests {
             &*call.parameters(Some(7), LIMIT).unwrap(),
             r#"{"name":"t","arguments":{},"_meta":{"traceparent":[ 1],"com.example/k":null,"progressToken":7}}"#
         );
+        assert_eq!(
+            &*call.parameters(None, LIMIT).unwrap(),
+            r#"{"name":"t","arguments":{},"_meta":{"traceparent":[ 1],"com.example/k":null}}"#
+        );
         assert_eq!(call.clone().meta("a", "{").unwrap_err(), Refusal::NotJson { at: 1 });
         assert_eq!(call.meta("mcp.dev/x", "1").unwrap_err(), Refusal::ReservedKey("mcp.dev/x".to_owned()));
     }

@@ -199,6 +199,15 @@ mod tests {
         assert_eq!(fault(""), Some(0));
     }
 
+    #[test]
+    fn a_string_is_written_as_serde_writes_it() {
+        for text in ["", "a b", "\n", "\u{1f}", "\"", "\\", "a\\", "\u{7f}", "\u{e9}"] {
+            let mut json = String::new();
+            push_string(&mut json, text);
+            assert_eq!(json, serde_json::to_string(text).unwrap());
+        }
+    }
+
     proptest! {
         #[test]
         fn any_string_comes_back_as_it_was(text in ".*") {

@@ -149,6 +149,8 @@ mod tests {
         let request = Request::new("m").params(r#"{"_meta":{"a":1,"b":2},"x":0}"#).meta("b", "3").unwrap();
         let merged = sent(request, Some(9), LIMIT).unwrap().unwrap();
         assert_eq!(merged, r#"{"x":0,"_meta":{"a":1,"b":3,"progressToken":9}}"#);
+        let own = Request::new("m").params(r#"{"x":0}"#).meta("a", "1").unwrap();
+        assert_eq!(sent(own, None, LIMIT).unwrap().unwrap(), r#"{"x":0,"_meta":{"a":1}}"#);
         let reserved = parameters(r#"{"_meta":{"progressToken":1}}"#, None).unwrap_err();
         assert_eq!(reserved, Refusal::ReservedKey("progressToken".to_owned()));
         assert_eq!(parameters(r#"{"_meta":null}"#, None), Err(Refusal::NotAnObject));

@@ -304,6 +304,7 @@ fn l02_json_errors_say_where_and_what() {
         (r#"{"name": "docs"}"#, &["missing field `command`", "line 1"]),
         (r#"{"name": "docs", "command": "d", "argv": []}"#, &["unknown field `argv`", "`args`"]),
         (r#"{"name": "docs", "command": "d", "args": "x"}"#, &["expected a sequence", "line 1 column"]),
+        (r#"{"name": "docs", "command": "d", "variables": 7}"#, &["expected an object of names and values"]),
         (
             r#"{"name": "docs", "command": "d", "settings": {"versions": ["1999"]}}"#,
             &["unknown protocol version"],
@@ -346,5 +347,7 @@ fn l02_the_steps_of_a_close_are_read_as_milliseconds_and_cannot_be_endless() {
     let timeouts = read("750").unwrap().settings.timeouts;
     let milliseconds = Duration::from_millis;
     assert_eq!((timeouts.end_of_input, timeouts.terminate), (milliseconds(250), milliseconds(750)));
+    assert_eq!(timeouts.close_bound(), milliseconds(2_100));
+    assert_eq!(Timeouts::default().close_bound(), milliseconds(5_100));
     assert!(matches!(read("null"), Err(ConfigError::Json { .. })));
 }

@@ -219,6 +219,31 @@ fn every_field_of_the_digest_changes_it() {
 }
 
 #[test]
+fn the_words_of_a_failure_and_the_definition_of_a_tool_are_in_the_digest() {
+    let failed = |reason| {
+        let mut session = connected();
+        let handle = session.call(NOW, Call::new("a", "{}"), 2).unwrap();
+        session.cancel(NOW, handle, reason);
+        session.digest()
+    };
+    assert_eq!(failed("late"), failed("late"));
+    assert_ne!(failed("late"), failed("lost"));
+    let listed = |description| {
+        let mut session = connected();
+        session.list_tools(NOW, 2).unwrap();
+        drain(&mut session, usize::MAX);
+        let tool = format!(r#"{{"name":"a","inputSchema":{{}},"description":"{description}"}}"#);
+        let page = session.machine.next_id - 1;
+        answer(&mut session, page, &format!(r#"{{"tools":[{tool}]}}"#));
+        let first = session.machine.tools.catalog.tools().next().unwrap();
+        assert_eq!(first.description(), Some(description));
+        session.digest()
+    };
+    assert_eq!(listed("one"), listed("one"));
+    assert_ne!(listed("one"), listed("two"));
+}
+
+#[test]
 fn times_count_from_now_and_counters_do_not_count() {
     let mut early = connected();
     let mut late = connected();

@@ -74,7 +74,21 @@ mod tests {
         assert_eq!(near("search", &["search_everything", "list"]), ["search_everything"]);
         assert_eq!(near("zzz", &names), Vec::<String>::new());
         assert_eq!(near("", &["a"]), Vec::<String>::new());
-        assert_eq!(near(&"a".repeat(10_000), &["aaa"]), Vec::<String>::new());
+        let longest = "a".repeat(crate::Catalog::NAME);
+        assert_eq!(near(&longest, &[&longest[1..]]), [&longest[1..]]);
+        assert_eq!(near(&format!("{longest}a"), &[&longest]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn l25_one_letter_of_three_may_be_a_slip_and_any_slip_comes_before_a_shared_start() {
+        assert_eq!(near("reed_falsy", &["read_file"]), Vec::<String>::new());
+        assert_eq!(near("reed_fale", &["read_file", "read", "reed"]), ["read_file", "reed"]);
+        assert_eq!(near("ab", &["cb", "cd"]), ["cb"]);
+        let names = ["search", "seerch_avarythung", "search_everything_else", "seerch_avarythunk"];
+        assert_eq!(
+            near("search_everything", &names),
+            ["seerch_avarythung", "search", "search_everything_else"]
+        );
     }
 
     /// The textbook table, without a band.

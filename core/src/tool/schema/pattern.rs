@@ -134,6 +134,12 @@ mod tests {
         assert!(states(r"\p{L}{64}").unwrap() > 30_000);
         assert!(states(r"[\p{L}_]{64}").unwrap() > 30_000);
         assert!(states("(ab|cd){2,}").unwrap() > 3 * 5);
+        for class in [".", "[^a]", r"\w"] {
+            assert!(states(&format!("{class}{{100}}")).unwrap() > 500, "{class}");
+        }
+        for repeated in ["(a{100})*{100}", "(a{100})+{100}", "(a{100})?{100}"] {
+            assert!(states(repeated).unwrap() > 10_000, "{repeated}");
+        }
     }
 
     #[test]

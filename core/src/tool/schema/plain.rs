@@ -220,6 +220,10 @@ mod tests {
         ] {
             assert_eq!(schema.surely_accepts(value), sure, "{value}");
         }
+        let open =
+            plain(json!({ "type": "object", "properties": { "a": true }, "required": ["a", "a"] })).unwrap();
+        assert!(open.surely_accepts(r#"{"a":1,"b":[2]}"#));
+        assert!(!open.surely_accepts(r#"{"b":[2]}"#));
     }
 
     #[test]

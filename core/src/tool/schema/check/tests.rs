@@ -81,6 +81,7 @@ fn what_cannot_be_priced_is_set_aside_and_names_like_it_are_not() {
         (json!({"unevaluatedProperties": false}), "unevaluatedProperties"),
         (json!({"items": {"unevaluatedItems": {}}}), "unevaluatedItems"),
         (json!({"$dynamicRef": "#a"}), "$dynamicRef"),
+        (json!({"anyOf": [{"unevaluatedProperties": false}]}), "unevaluatedProperties"),
         (json!({"$recursiveAnchor": true}), "$recursiveAnchor"),
         (json!({"$defs": {"a": {"$id": "x"}}}), "$id"),
         (json!({"$defs": {"a": {"$schema": "https://json-schema.org/draft/2020-12/schema"}}}), "$schema"),
@@ -103,6 +104,14 @@ fn l24_invalid_schemas_and_patterns_are_set_aside() {
         let names = json!({"patternProperties": {pattern: {}}});
         assert!(note(&names).is_some(), "{pattern}");
     }
+    for id in ["%", "http://[", "a b", "\\"] {
+        for dialect in
+            ["http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"]
+        {
+            let named = note(&json!({"$schema": dialect, "$id": id}));
+            assert!(matches!(named, Some(SchemaNote::Invalid(_))), "{id} {named:?}");
+        }
+    }
     let huge = Check::default().note(r#"{"default":1e999}"#, &checks());
     assert!(matches!(huge, Some(SchemaNote::Invalid(_))));
 }
@@ -124,6 +133,10 @@ fn l24_values_are_checked_only_within_the_bounds_of_their_price() {
     assert!(check(&schema, &numbers(10)).unwrap_err().starts_with("/0: "));
     assert!(check(&schema, &numbers(1 << 17)).unwrap_err().contains("too large to say where"));
     assert_eq!(check(&schema, &numbers(1 << 24)), Ok(()));
+    let string = json!({"type": "string"});
+    let explained = usize::try_from(EXPLAINED / 2).unwrap();
+    assert!(check(&string, &numbers(explained - 2)).unwrap_err().contains("not of type"));
+    assert!(check(&string, &numbers(explained - 1)).unwrap_err().contains("too large to say where"));
     let pattern = json!({"pattern": "^[^b]{1,900}$"});
     assert!(check(&pattern, "\"b\"").is_err());
     assert_eq!(check(&pattern, &format!("\"{}\"", "b".repeat(1 << 20))), Ok(()));

@@ -62,6 +62,8 @@ fn members_of_different_names_do_not_add_up() {
 fn recursion_through_members_and_elements_is_priced_by_depth() {
     let tree = json!({"type": "object", "properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}}});
     assert_eq!(steps(&tree, 20), steps(&tree, 1));
+    let flat = json!({"items": {"required": ["a", "b"]}});
+    assert_eq!(steps(&flat, 10_000), steps(&flat, 1));
     let value = json!({"anyOf": [
         {"type": "string"},
         {"type": "array", "items": {"$ref": "#"}},
@@ -93,6 +95,9 @@ fn long_chains_are_refused_before_they_reach_the_stack() {
     assert!(priced(&tower(40, |below| json!({"not": below})), 10_000).is_ok());
     let chain = priced(&tower(200, |below| json!({"not": below})), 10_000);
     assert_eq!(chain, Err(SchemaNote::TooCostly { limit: 10_000 }));
+    let nested = |parts: u64| (1..parts).fold(json!({}), |below, _| json!({"not": below}));
+    assert!(priced(&nested(CHAIN), 10_000).is_ok());
+    assert_eq!(priced(&nested(CHAIN + 1), 10_000), Err(SchemaNote::TooCostly { limit: 10_000 }));
     let down = priced(&tower(200, |below| json!({"items": below})), 10_000).unwrap();
     assert!(down.at(SHALLOW).is_some());
     assert_eq!(down.at(100), None);

@@ -184,6 +184,8 @@ fn l02_timeouts_are_positive_and_bounded() {
             assert_eq!(with(duration).check(), Ok(()), "{field}");
         }
     }
+    const DAY: Duration = Duration::from_secs(86_400);
+    assert_eq!(Timeouts::LONGEST, 366 * DAY);
 }
 
 #[test]

@@ -72,7 +72,9 @@ fn l07_a_near_miss_means_the_number_but_spells_it_otherwise() {
     {
         assert_eq!(near_miss(raw), Some(3), "{raw}");
     }
-    let zeros = format!("\"{}3\"", "0".repeat(LONGEST_SPELLING));
+    let padded = |length| format!("\"{}3\"", "0".repeat(length - 3));
+    assert_eq!(near_miss(&padded(LONGEST_SPELLING)), Some(3));
+    let zeros = padded(LONGEST_SPELLING + 1);
     for raw in
         ["3", "3.5", "-3", "\"\"", "\"three\"", "null", "[3]", "\"inf\"", "\"NaN\"", "1e400", "1e16", &zeros]
     {

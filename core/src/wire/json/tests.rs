@@ -92,15 +92,29 @@ fn w07_nesting_has_no_limit_and_mixes_both_containers() {
 #[test]
 fn w07_a_string_ends_at_its_quote_wherever_that_stands() {
     for length in 0..100 {
-        for fill in ["a", "\u{7f}", "\u{e9}", "\u{10ffff}", "!", "#", "[", "]"] {
+        for fill in ["a", "\u{7f}", "\u{e9}", "\u{10ffff}", " ", "!", "#", "[", "]"] {
             let inside = fill.repeat(length);
             let plain = format!("\"{inside}\",\"\"");
             assert_eq!(end(&plain), Some(inside.len() + 2), "{plain}");
+            assert_eq!(end(&format!("\"{inside}{}", "\"".repeat(64))), Some(inside.len() + 2));
             let escaped = format!("\"{inside}\\n{inside}\\\\\"\"");
             assert_eq!(end(&escaped), Some(escaped.len() - 1), "{escaped}");
             for control in ["\n", "\0", "\u{1f}"] {
                 assert_eq!(end(&format!("\"{inside}{control}{inside}\"")), None);
             }
+        }
+    }
+}
+
+#[test]
+fn w07_a_name_says_whether_it_has_escapes_wherever_they_stand() {
+    for length in 0..100 {
+        for escapes in ["", r"\n", r"\u0061", r#"\""#, &r"\\".repeat(16)] {
+            let name = format!("{}{escapes}", "a".repeat(length));
+            let text = format!("{{\"{name}\":1}}");
+            let read = Members::new(&text, 0).unwrap().next_name().unwrap().unwrap();
+            assert_eq!(text.get(read.place), Some(&*name));
+            assert_eq!(read.escaped, !escapes.is_empty(), "{name}");
         }
     }
 }

@@ -97,6 +97,25 @@ fn l17_a_shutdown_after_a_closed_input_does_not_wait_for_what_has_failed() {
     assert_eq!(session.machine.phase, Phase::Leaving);
 }
 
+/// L29: a flood of one kind does not hide the first of another.
+#[test]
+fn l29_each_kind_of_diagnostic_is_counted_by_itself() {
+    let mut session = ready();
+    session.handle_stdout(
+        Time::ZERO,
+        b"noise\nmore noise\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/unheard-of\"}\n",
+    );
+    let mut counts = Vec::new();
+    loop {
+        match session.poll_output() {
+            Output::Diagnostic(diagnostic) => counts.push(diagnostic.count),
+            Output::Wait { .. } => break,
+            _ => {}
+        }
+    }
+    assert_eq!(counts, [1, 2, 1]);
+}
+
 /// W05, W08: a log line in brackets is no batch.
 #[test]
 fn w08_only_an_array_of_objects_is_a_batch() {
@@ -105,6 +124,28 @@ fn w08_only_an_array_of_objects_is_a_batch() {
     drain(&mut session);
     let counters = session.counters();
     assert_eq!((counters.batches, counters.noise_lines), (1, 3));
+}
+
+/// W06: a line that the end of output cut off is no broken answer, its call ends with the exit.
+#[test]
+fn w06_an_answer_that_is_cut_off_is_lost_and_not_malformed() {
+    for end in [&b"{"[..], b"\"", b"\"\xff"] {
+        let mut session = ready();
+        let id = session.ping(Time::ZERO, None, 1).unwrap();
+        drain(&mut session);
+        let answer = [format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#).as_bytes(), end].concat();
+        assert_eq!(session.handle_stdout(Time::ZERO, &answer), answer.len());
+        session.handle_eof(Time::ZERO);
+        session.handle_exit(Time::ZERO, Exit::Code(3));
+        let failure = loop {
+            match session.poll_output() {
+                Output::Complete(done) => break done.outcome.unwrap_err(),
+                Output::Wait { .. } | Output::Closed(_) => panic!("the call does not end"),
+                _ => {}
+            }
+        };
+        assert_eq!((failure.exit(), session.counters().malformed), (Some(Exit::Code(3)), 0), "{failure}");
+    }
 }
 
 /// L27: a flood of other notifications does not hide that the list has changed.

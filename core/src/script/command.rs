@@ -305,6 +305,13 @@ mod tests {
     }
 
     #[test]
+    fn an_id_has_256_bytes_at_most() {
+        let named =
+            |length| Command::parse(&format!(r#"{{"op":"list","id":"{}"}}"#, "i".repeat(length))).is_ok();
+        assert_eq!([1, 256, 257, 1_000].map(named), [true, true, false, false]);
+    }
+
+    #[test]
     fn every_op_is_read() {
         let lines = [
             r#"{"op":"call","id":"a","tool":"t","arguments":{"n":1.0},"timeout_ms":5,"progress":true,"reset_on_progress":true,"max_total_ms":null,"meta":{"traceparent":"x"}}"#,

@@ -140,6 +140,20 @@ mod tests {
             input.push(&piece);
             assert!(input.bytes.len() <= Input::LINE);
         }
+        input.push(b"its last bytes\n");
+        assert_eq!(input.bytes, b"\n");
+    }
+
+    #[test]
+    fn a_line_may_be_as_long_as_the_limit_however_it_is_cut() {
+        for (length, fits) in [(Input::LINE, true), (Input::LINE + 1, false)] {
+            let line = [vec![b'x'; length], b"\n".to_vec()].concat();
+            for cut in [1, length - 1, length, length + 1] {
+                let seen = lines(&[&line[..cut], &line[cut..], b"y"]);
+                let told: Vec<_> = seen.iter().map(|(number, text)| (*number, text.is_ok())).collect();
+                assert_eq!(told, [(1, fits), (2, true)], "{length} cut at {cut}");
+            }
+        }
     }
 
     #[test]

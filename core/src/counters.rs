@@ -119,6 +119,18 @@ impl Latency {
 mod tests {
     use super::*;
 
+    #[test]
+    fn l29_a_duration_is_counted_below_the_next_power_of_two() {
+        for (millis, bucket) in
+            [(0, 0), (1, 1), (2, 2), (3, 2), (4, 3), (32_767, 15), (32_768, 16), (u64::MAX, 16)]
+        {
+            let mut latency = Latency::default();
+            latency.record(Duration::from_millis(millis));
+            assert_eq!(latency.buckets.iter().position(|count| *count == 1), Some(bucket), "{millis}");
+            assert_eq!(latency.count(), 1);
+        }
+    }
+
     /// L29: what a caller names has one histogram, whatever the names, and what was not called has none.
     #[test]
     fn l29_methods_of_the_caller_share_one_histogram() {

@@ -127,3 +127,16 @@ impl DiagnosticKind {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diagnostic_says_how_many_there_were_of_its_kind_from_the_second_on() {
+        let told =
+            |count| Diagnostic { server: "docs".into(), kind: DiagnosticKind::Late(7), count }.to_string();
+        assert_eq!(told(1), "server `docs`: a late answer to request 7");
+        assert_eq!(told(2), "server `docs`: a late answer to request 7 (2 so far)");
+    }
+}

@@ -108,6 +108,16 @@ fn l22_a_secret_that_contains_others_becomes_one_mark() {
 }
 
 #[test]
+fn l22_a_secret_that_may_become_a_longer_one_is_marked_once() {
+    let redactor = redactor(&["hunter", "hunter22"]);
+    for (end, expected) in
+        [(&b"!"[..], &b"a [secret]!"[..]), (b"22!", b"a [secret]!"), (b"2!", b"a [secret]2!")]
+    {
+        assert_eq!(streamed(&redactor, [&b"a hunter"[..], end]), expected);
+    }
+}
+
+#[test]
 fn l22_a_stream_holds_back_only_what_may_become_a_secret() {
     let mut stream = redactor(&["hunter2"]).stream();
     let mut out = Vec::new();

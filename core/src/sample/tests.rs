@@ -33,6 +33,7 @@ fn w05_a_long_line_is_cut_on_a_character_and_marked() {
     assert_eq!(&*plain(b"abcdefghi", 8), "abcde…");
     assert_eq!(&*plain("ab\u{20ac}\u{20ac}\u{20ac}".as_bytes(), 9), "ab\u{20ac}…");
     assert_eq!(&*plain(b"abc\x1b\x1b", 10), "abc\\x1b…");
+    assert_eq!(&*plain(&[b'x'; 1_025], 1_024), "x".repeat(1_021) + CUT);
     assert_eq!(&*plain(b"abc", 2), "");
     assert_eq!(&*plain(b"", 0), "");
     assert_eq!(plain(&vec![b'x'; 10 << 20], 256).len(), 256);

@@ -22,6 +22,7 @@ fn l22_the_newest_bytes_are_kept_and_the_loss_is_marked() {
     assert_eq!(tail(8, &[], &[&[b'x'; 100], b"end"]), ("xxxxxend".to_owned(), true));
     assert_eq!(tail(8, &[], &[]), (String::new(), false));
     assert_eq!(tail(1, &[], &[b"abc"]), ("c".to_owned(), true));
+    assert_eq!(tail(1, &[], &[b"c"]), ("c".to_owned(), false));
 }
 
 #[test]
@@ -30,6 +31,7 @@ fn l22_the_tail_is_cut_on_a_character() {
     assert_eq!(tail(7, &[], &[text]), ("a\u{20ac}\u{20ac}".to_owned(), false));
     assert_eq!(tail(6, &[], &[text]), ("\u{20ac}\u{20ac}".to_owned(), true));
     assert_eq!(tail(5, &[], &[text]), ("\u{20ac}".to_owned(), true));
+    assert_eq!(tail(6, &[], &["\u{1f600}end".as_bytes()]), ("end".to_owned(), true));
     let one_by_one: Vec<&[u8]> = text.chunks(1).collect();
     assert_eq!(tail(4, &[], &one_by_one), ("\u{20ac}".to_owned(), true));
     assert_eq!(tail(64, &[], &[&text[..6]]), ("a\u{20ac}".to_owned(), false));
@@ -71,6 +73,26 @@ fn l22_the_beginning_of_a_secret_is_left_out_until_it_is_none() {
 }
 
 #[test]
+fn l22_a_long_piece_needs_no_more_memory_than_the_tail() {
+    let mut collector = collector(1_024, &["hunter2"]);
+    collector.push(&[b'x'; 1 << 20]);
+    assert!(collector.kept.capacity() <= 2 * 1_024, "{}", collector.kept.capacity());
+}
+
+#[test]
+fn l22_what_is_kept_moves_a_bounded_number_of_times() {
+    let (mut collector, mut moved) = (collector(1_000, &[]), 0);
+    for _ in 0..100_000 {
+        let before = collector.kept.len();
+        collector.push(b"x");
+        if collector.kept.len() <= before {
+            moved += collector.kept.len();
+        }
+    }
+    assert!(moved <= 4 * 100_000, "{moved}");
+}
+
+#[test]
 fn l22_a_snapshot_is_shared_until_something_new_comes() {
     let mut collector = collector(64, &[]);
     collector.push(b"one");
@@ -81,6 +103,19 @@ fn l22_a_snapshot_is_shared_until_something_new_comes() {
     collector.push(b" two");
     assert_eq!(collector.snapshot().as_str(), "one two");
     assert_eq!(first.as_str(), "one");
+}
+
+#[cfg(feature = "explore")]
+#[test]
+fn l22_a_snapshot_is_the_newest_until_something_new_comes() {
+    let mut collector = collector(64, &[]);
+    let tail = collector.snapshot();
+    collector.push(b"");
+    assert!(collector.is_newest(&tail));
+    collector.push(b"new");
+    assert!(!collector.is_newest(&tail));
+    collector.snapshot();
+    assert!(!collector.is_newest(&tail));
 }
 
 #[test]

@@ -109,6 +109,7 @@ fn l24_the_keywords_of_a_part_add_up() {
     let (mut steps, mut scan) = (1, 0);
     for (keyword, value, values, strings) in [
         ("minimum", json!(1), 1, 0),
+        ("multipleOf", json!(0.1), 160, 0),
         ("required", json!(["a", "b", "c"]), 4, 0),
         ("type", json!(["string", "null"]), 3, 0),
         ("const", json!({"a": {}, "b": {"c": 1}}), 4, 1),

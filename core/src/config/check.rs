@@ -7,6 +7,7 @@ use serde_json::error::Category;
 use super::{ConfigError, Server, Timeouts, validate_command};
 use crate::redact::Redactor;
 use crate::sample::{escaped, is_hidden};
+use crate::tool::raw;
 
 impl Server {
     /// Reads a server from a JSON object with the names of the fields, and [checks](Server::check) it.
@@ -30,6 +31,10 @@ impl Server {
     pub fn from_json(text: &str) -> Result<Server, ConfigError> {
         let server: Server =
             serde_json::from_str(text).map_err(|error| ConfigError::Json { problem: problem(&error) })?;
+        // Of an array serde would take the fields in their order.
+        if !raw::is_object(text) {
+            return Err(ConfigError::Json { problem: "expected a JSON object".to_owned() });
+        }
         server.check()?;
         Ok(server)
     }
@@ -246,10 +251,15 @@ fn shown(name: &str) -> String {
 fn problem(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let without_value = match text.rfind("expected ") {
-        Some(at) if error.classify() == Category::Data && text.starts_with("invalid ") => text.get(at..),
+        Some(at) if error.classify() == Category::Data && repeats_value(&text) => text.get(at..),
         _ => None,
     };
     escaped(without_value.unwrap_or(&text), 512)
+}
+
+/// Of what serde says, these begin with what it found.
+fn repeats_value(text: &str) -> bool {
+    text.starts_with("invalid ") || text.starts_with("unknown variant ")
 }
 
 #[cfg(test)]

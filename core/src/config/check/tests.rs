@@ -339,6 +339,31 @@ fn l04_json_errors_do_not_repeat_a_value() {
     }
 }
 
+/// Nor where a word is wanted that is one of a few.
+#[test]
+fn l04_json_errors_do_not_repeat_a_word_that_is_none_of_those_wanted() {
+    for settings in [
+        r#""stderr": "hunter2""#,
+        r#""environment": "hunter2""#,
+        r#""settings": {"conduct": "hunter2"}"#,
+        r#""settings": {"conduct": {"hunter2": 1}}"#,
+        r#""settings": {"descendants": "expected hunter2"}"#,
+    ] {
+        let text = format!(r#"{{"name": "docs", "command": "d", {settings}}}"#);
+        let error = Server::from_json(&text).unwrap_err();
+        let shown = format!("{error} {error:?}");
+        assert!(!shown.contains("hunter2"), "{shown}");
+        assert!(shown.contains("expected ") && shown.contains("line 1 column"), "{shown}");
+    }
+}
+
+#[test]
+fn l01_a_server_is_read_from_an_object_and_not_from_a_list_of_its_fields() {
+    let error = Server::from_json(r#" ["docs", "docs-server"]"#).unwrap_err();
+    assert_eq!(error, ConfigError::Json { problem: "expected a JSON object".to_owned() });
+    assert!(Server::from_json("\n {\"name\": \"docs\", \"command\": \"docs-server\"}").is_ok());
+}
+
 #[test]
 fn l02_the_steps_of_a_close_are_read_as_milliseconds_and_cannot_be_endless() {
     let read = |value: &str| {

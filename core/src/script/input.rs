@@ -35,13 +35,15 @@ impl Input {
         self.bytes.drain(..self.start);
         self.scanned -= self.start;
         self.start = 0;
-        self.waiting += memchr_iter(b'\n', bytes).count();
         let kept = match memchr(b'\n', bytes) {
+            // The line that is not kept has ended, and what comes belongs to others.
+            _ if self.waiting > 0 => bytes,
             // The rest of a line that is not kept, up to its end.
             None if self.too_long => &[],
             Some(end) if self.too_long => bytes.get(end..).unwrap_or_default(),
             _ => bytes,
         };
+        self.waiting += memchr_iter(b'\n', bytes).count();
         self.bytes.extend_from_slice(kept);
         if self.waiting == 0 && self.bytes.len() > Input::LINE {
             self.too_long = true;
@@ -154,6 +156,21 @@ mod tests {
                 assert_eq!(told, [(1, fits), (2, true)], "{length} cut at {cut}");
             }
         }
+    }
+
+    /// What follows a line over the limit is kept, however it comes and whenever that line is taken.
+    #[test]
+    fn lines_behind_one_over_the_limit_are_kept_before_that_is_taken() {
+        let mut input = Input::default();
+        for piece in [&[b'x'; Input::LINE + 1][..], b"rest", b"\n{\"op\":", b"\"counters\"}\n", b"more\n"] {
+            input.push(piece);
+        }
+        let mut told = Vec::new();
+        while let Some(line) = input.next() {
+            told.push((line.number, line.text.ok().map(str::to_owned)));
+        }
+        let wanted = [None, Some("{\"op\":\"counters\"}"), Some("more")].map(|text| text.map(str::to_owned));
+        assert_eq!(told, (1..=3).zip(wanted).collect::<Vec<_>>());
     }
 
     #[test]

@@ -41,6 +41,10 @@ impl Collector {
         self.seen = self.seen.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
         // A piece grows to at most twice its length by the marks of secrets, that is to half the limit.
         for piece in bytes.chunks((self.limit / 4).max(1)) {
+            // Doubled once more it could be beyond its bound.
+            if self.kept.capacity() > self.limit / 2 {
+                self.kept.reserve_exact((2 * self.limit).saturating_sub(self.kept.len()));
+            }
             self.stream.push(piece, &mut self.kept);
             if self.kept.len() > self.limit + self.limit / 2 {
                 self.kept.drain(..self.kept.len() - self.limit);

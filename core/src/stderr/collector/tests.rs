@@ -194,6 +194,20 @@ const WORDS: &[&[u8]] = &[
     b"\xe2\x82",
 ];
 
+/// W03, L22: twice the limit is what it takes, not only what it uses.
+#[test]
+fn l22_the_tail_takes_no_more_memory_than_twice_its_limit() {
+    const LIMIT: usize = 10_000;
+    for first in 1..=2_500 {
+        let mut collector = collector(LIMIT, SECRETS);
+        collector.push(&vec![b'x'; first]);
+        for _ in 0..12 {
+            collector.push(&[b'y'; 2_490]);
+            assert!(collector.kept.capacity() <= 2 * LIMIT, "{} after {first}", collector.kept.capacity());
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 

@@ -188,7 +188,7 @@ impl Script {
             }
             Output::Notification(told) => run.events.offer(|| event::notification(told.method, told.params)),
             Output::Diagnostic(diagnostic) => run.events.offer(|| event::diagnostic(&diagnostic)),
-            Output::Closed(end) if run.last.is_none() && !run.over => run.last = Some(event::closed(end)),
+            Output::Closed(end) if run.last.is_none() => run.last = Some(event::closed(end)),
             // A request that the server has taken back is found out when it is answered.
             Output::RequestCancelled(_) | Output::Closed(_) | Output::State(_) | Output::Stderr(_) => {}
             Output::Spawn

@@ -42,13 +42,6 @@ impl<'a> Visitor<'a> for TextVisitor {
         f.write_str("a string")
     }
 
-    fn visit_borrowed_bytes<E: Error>(self, bytes: &'a [u8]) -> Result<Cow<'a, str>, E> {
-        match str::from_utf8(bytes) {
-            Ok(text) => Ok(Cow::Borrowed(text)),
-            Err(_) => Err(E::invalid_value(Unexpected::Bytes(bytes), &self)),
-        }
-    }
-
     fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Cow<'a, str>, E> {
         match String::from_utf8(without_surrogates(bytes.to_vec())) {
             Ok(text) => Ok(Cow::Owned(text)),

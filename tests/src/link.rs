@@ -102,10 +102,13 @@ impl Link {
     }
 
     /// Whether something can be read, or was not seen yet, at this moment.
-    pub fn has_news(&self) -> bool {
+    pub fn has_news(&self, reads: bool) -> bool {
         let ended = self.output.is_empty() && self.output_is_over() && !self.output_end_seen;
         let exited = matches!(self.leader, Leader::Exited(_)) && !self.exit_seen;
-        !self.output.is_empty() && !self.is_in_gap() || !self.complaints.is_empty() || ended || exited
+        reads && !self.output.is_empty() && !self.is_in_gap()
+            || !self.complaints.is_empty()
+            || ended
+            || exited
     }
 
     /// When something happens next by itself.

@@ -30,6 +30,18 @@ fn l18_a_drop_after_the_exit_takes_the_rest_of_the_group() {
     eventually("its end", || (!is_running(grandchild)).then_some(()));
 }
 
+/// Nothing but its group says that it is ours.
+#[test]
+fn l18_a_drop_kills_a_leader_that_has_emptied_its_environment() {
+    let (child, pipes) =
+        spawn(&shell("exec env -i sh -c 'echo ready; read line'")).expect("there is a shell");
+    assert_eq!(line(&pipes.stdout), "ready");
+    let leader = child.id();
+    drop(child);
+    assert_eq!(state(leader), None, "dead and reaped, though its input is still open");
+    drop(pipes);
+}
+
 /// Case C132, and case C134 for descriptors.
 #[test]
 fn l18_many_drops_leave_neither_zombies_nor_descriptors() {

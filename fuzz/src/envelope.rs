@@ -223,6 +223,10 @@ impl Expected {
     }
 }
 
+fn is_minus_zero(number: f64) -> bool {
+    number == 0.0 && number.is_sign_negative()
+}
+
 fn check_outcome(stage: &Stage, token: Token, expectation: &Expectation) {
     let outcome = stage.outcomes.get(&token);
     match (expectation, outcome) {
@@ -240,6 +244,10 @@ fn check_outcome(stage: &Stage, token: Token, expectation: &Expectation) {
                     assert_eq!((error.code, &*error.message), (code, message));
                     let data = error.data.as_deref().map(|data| serde_json::from_str::<Value>(data).ok());
                     assert_eq!(data.flatten().as_ref(), value.get("data"));
+                }
+                // A tree has -0, which is an integer, as a fraction, and -0.0, which is none, as the same.
+                (None, Some(_)) if code.and_then(Value::as_f64).is_some_and(is_minus_zero) => {
+                    assert!([0, -32603].contains(&error.code), "{}", error.code);
                 }
                 _ => assert_eq!(error.code, -32603, "what is no error object"),
             }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::output::{Reply, Why};
-use crate::{Capabilities, Conduct, PeerReply, Version};
+use crate::{Capabilities, Conduct, PeerReply, StderrMode, Version};
 
 const CONNECTED: &str =
     r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
@@ -197,4 +197,56 @@ fn l26_a_result_over_the_reserve_is_refused_by_its_size() {
     assert_eq!(refused.refusal, Refusal::TooLarge { bytes: 1_025, limit: 1_024 });
     let refused = session.respond(Time::ZERO, refused.value, PeerReply::Result(&result(1_024))).unwrap_err();
     assert!(matches!(refused.refusal, Refusal::Busy(_)), "its frame finds no room: {}", refused.refusal);
+}
+
+/// L14: an error says that something was left out of it, be it of its message or its data.
+#[test]
+fn l14_an_error_says_when_its_message_or_its_data_was_too_long() {
+    let limits = Limits::default();
+    for (message, data, truncated) in [
+        (limits.remote_message, limits.remote_data, false),
+        (limits.remote_message + 1, limits.remote_data, true),
+        (limits.remote_message, limits.remote_data + 1, true),
+    ] {
+        let mut session = ready();
+        let id = session.ping(Time::ZERO, None, 1).unwrap().number();
+        drain(&mut session);
+        let (message, data) = ("m".repeat(message), "d".repeat(data - 2));
+        let line = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":1,\"message\":\"{message}\",\"data\":\"{data}\"}}}}\n"
+        );
+        let mut rest = line.as_bytes();
+        let failure = loop {
+            let taken = session.handle_stdout(Time::ZERO, rest);
+            rest = &rest[taken..];
+            if let Output::Complete(done) = session.poll_output() {
+                break done.outcome.unwrap_err();
+            }
+        };
+        assert_eq!(failure.remote().unwrap().truncated, truncated);
+    }
+}
+
+/// L22: what looked like the beginning of a secret is told when the session ends, since it was none.
+#[test]
+fn l22_events_of_standard_error_are_whole_at_the_end() {
+    let mut server = Server::new("docs", "docs-server").stderr(StderrMode::Events);
+    server.secrets.push(("TOKEN".to_owned(), crate::Secret::new("hunter2hunter2")));
+    let mut session = Session::<u8>::new(server).unwrap();
+    session.connect(Time::ZERO, 0).unwrap();
+    drain(&mut session);
+    session.handle_stderr(Time::ZERO, b"the hunter");
+    session.handle_exit(Time::ZERO, Exit::Code(1));
+    session.handle_eof(Time::ZERO);
+    let mut told = Vec::new();
+    loop {
+        match session.poll_output() {
+            Output::Stderr(bytes) => told.extend_from_slice(bytes),
+            Output::Reap => session.handle_reaped(Time::ZERO, Exit::Code(1)),
+            Output::ProbeTree => session.handle_tree(Time::ZERO, Tree::Gone),
+            Output::Closed(_) => break,
+            _ => {}
+        }
+    }
+    assert_eq!(told, b"the hunter");
 }

@@ -35,6 +35,9 @@ pub fn run(data: &[u8]) {
     while !source.is_empty() && events.len() < EVENTS {
         events.push(Event::read(&mut source));
     }
+    // What stands behind the answer that a shutdown waits for is read or not, as it happens to be cut.
+    let shuts_down = events.iter().any(|event| matches!(event.what, What::Shutdown));
+    let told = |trace| told(trace, shuts_down);
     let (whole, stderr) = told(play(setup, &events, LinkOptions::default()));
     let seed = u64::from(setup.seed);
     let pieces =
@@ -47,13 +50,17 @@ pub fn run(data: &[u8]) {
 }
 
 /// Standard error output is given as it comes: only what it comes to is the same.
-fn told(mut trace: Trace) -> (Trace, String) {
+fn told(mut trace: Trace, only_operations: bool) -> (Trace, String) {
     let mut stderr = String::new();
     trace.host.retain(|(_, line)| {
         let piece = line.strip_prefix("stderr ");
         stderr.extend(piece);
         piece.is_none()
     });
+    if only_operations {
+        trace.host.retain(|(_, line)| line.starts_with("complete "));
+        trace.wire.clear();
+    }
     (trace, stderr)
 }
 

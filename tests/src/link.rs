@@ -101,7 +101,7 @@ impl Link {
         self.act();
     }
 
-    /// Whether something can be read, or was not seen yet, at this moment.
+    /// Whether something can be read, if the session `reads`, or was not seen yet, at this moment.
     pub fn has_news(&self, reads: bool) -> bool {
         let ended = self.output.is_empty() && self.output_is_over() && !self.output_end_seen;
         let exited = matches!(self.leader, Leader::Exited(_)) && !self.exit_seen;

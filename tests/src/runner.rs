@@ -272,7 +272,7 @@ impl Runner {
                 self.check(|invariants| invariants.wait(until));
                 self.check_settled();
                 // Of a server that leaves no more is read at some point, and nothing is waited for there.
-                let reads = !self.session.read_space().is_empty();
+                let reads = self.session.state() < State::Closing || !self.session.read_space().is_empty();
                 if !self.link.has_news(reads) {
                     return;
                 }

@@ -144,9 +144,9 @@ fn l15_a_busy_output_does_not_hide_an_exit() {
     }
 }
 
-/// A run that ended for its budget says so, whatever it did before: the rest would otherwise wait for something to happen.
+/// W03: a run that ended for its budget says so, whatever it did before: the rest would otherwise wait for something to happen.
 #[test]
-fn l15_a_run_that_was_ended_by_its_budget_says_so() {
+fn w03_a_run_that_was_ended_by_its_budget_says_so() {
     for budget in [1, 4 << 10, 64 << 10, 1 << 20] {
         let mut session = connecting("flooded");
         let mut fake = Fake { output: Written::Flood, ..Fake::default() };

@@ -35,13 +35,11 @@ impl Input {
         self.bytes.drain(..self.start);
         self.scanned -= self.start;
         self.start = 0;
+        // Of a line over the limit only the end is kept; once that has come, what follows belongs to other lines.
         let kept = match memchr(b'\n', bytes) {
-            // The line that is not kept has ended, and what comes belongs to others.
-            _ if self.waiting > 0 => bytes,
-            // The rest of a line that is not kept, up to its end.
-            None if self.too_long => &[],
-            Some(end) if self.too_long => bytes.get(end..).unwrap_or_default(),
-            _ => bytes,
+            _ if !self.too_long || self.waiting > 0 => bytes,
+            Some(end) => bytes.get(end..).unwrap_or_default(),
+            None => &[],
         };
         self.waiting += memchr_iter(b'\n', bytes).count();
         self.bytes.extend_from_slice(kept);

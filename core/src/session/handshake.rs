@@ -18,7 +18,7 @@ const TEXT: usize = 64 << 10;
 /// A version that is quoted in an error.
 const QUOTED: usize = 64;
 
-/// What the server said about itself.
+/// What the server said about itself, at most 256 bytes of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerInfo {

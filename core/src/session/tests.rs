@@ -11,22 +11,47 @@ use crate::error::Refusal;
 use crate::output::Output;
 use crate::wire::id;
 
+/// A session whose server is asked for, and said nothing yet.
+fn connecting(tune: impl FnOnce(&mut Server)) -> Session<u8> {
+    let mut server = Server::new("docs", "docs-server");
+    server.settings.list_on_connect = false;
+    tune(&mut server);
+    let mut session = Session::new(server).unwrap();
+    session.connect(Time::ZERO, 0).unwrap();
+    session
+}
+
+/// A session that is connected to a server of this revision, which offers this.
+fn connected_to(revision: &str, capabilities: &str, tune: impl FnOnce(&mut Server)) -> Session<u8> {
+    let mut session = connecting(tune);
+    drain(&mut session);
+    say(
+        &mut session,
+        &format!(
+            r#"{{"jsonrpc":"2.0","id":2,"result":{{"protocolVersion":"{revision}","capabilities":{capabilities},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
+        ),
+    );
+    drain(&mut session);
+    session
+}
+
 /// A session that is connected to a server with tools, none of them listed.
+fn ready_with(tune: impl FnOnce(&mut Server)) -> Session<u8> {
+    connected_to("2025-11-25", r#"{"tools":{}}"#, tune)
+}
+
 fn ready() -> Session<u8> {
-    ready_within(Limits::default())
+    ready_with(|_| {})
 }
 
 fn ready_within(limits: Limits) -> Session<u8> {
-    let mut server = Server::new("docs", "docs-server");
-    server.settings.limits = limits;
-    server.settings.list_on_connect = false;
-    let mut session = Session::new(server).unwrap();
-    session.connect(Time::ZERO, 0).unwrap();
-    drain(&mut session);
-    let answer = r#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
-    session.handle_stdout(Time::ZERO, format!("{answer}\n").as_bytes());
-    drain(&mut session);
-    session
+    ready_with(|server| server.settings.limits = limits)
+}
+
+/// One line of the server.
+fn say(session: &mut Session<u8>, line: &str) {
+    let line = format!("{line}\n");
+    assert_eq!(session.handle_stdout(Time::ZERO, line.as_bytes()), line.len());
 }
 
 /// Writes whatever there is to write, and gives it.

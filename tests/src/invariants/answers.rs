@@ -35,10 +35,10 @@ struct Answer<'a> {
 
 /// What an error object must have to be one; what else is in it does not matter here.
 #[derive(Deserialize)]
-struct Error {
+struct Error<'a> {
     code: i64,
-    #[serde(rename = "message")]
-    _message: String,
+    #[serde(borrow)]
+    message: &'a RawValue,
 }
 
 impl Answers {
@@ -93,7 +93,8 @@ impl Answers {
         let result = answer.result.map_or("null", RawValue::get);
         self.results.entry(id).or_default().push((result.len(), checksum(result.as_bytes())));
         if let Some(error) = answer.error {
-            let code = serde_json::from_str::<Error>(error.get()).ok().map(|error| error.code);
+            let error = serde_json::from_str::<Error<'_>>(error.get()).ok();
+            let code = error.filter(|error| error.message.get().starts_with('"')).map(|error| error.code);
             self.errors.entry(id).or_default().push(code);
         }
     }

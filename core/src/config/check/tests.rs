@@ -358,7 +358,7 @@ fn l04_json_errors_do_not_repeat_a_word_that_is_none_of_those_wanted() {
 }
 
 #[test]
-fn l01_a_server_is_read_from_an_object_and_not_from_a_list_of_its_fields() {
+fn l02_a_server_is_read_from_an_object_and_not_from_a_list_of_its_fields() {
     let error = Server::from_json(r#" ["docs", "docs-server"]"#).unwrap_err();
     assert_eq!(error, ConfigError::Json { problem: "expected a JSON object".to_owned() });
     assert!(Server::from_json("\n {\"name\": \"docs\", \"command\": \"docs-server\"}").is_ok());

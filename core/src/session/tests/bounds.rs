@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::config::Secret;
-use crate::error::{Cause, HandshakeFault, InvalidResponse};
+use crate::error::{Cause, FailureKind, HandshakeFault, InvalidResponse};
 use crate::output::{DiagnosticKind, Why};
 use crate::{PeerReply, Signalled, StderrMode};
 
@@ -12,28 +12,14 @@ fn at(time: Duration) -> Time {
     Time::ZERO + time
 }
 
-/// A session whose server is started and said nothing yet.
-fn connecting(tune: impl FnOnce(&mut Server)) -> Session<u8> {
-    let mut server = Server::new("docs", "docs-server");
-    server.settings.list_on_connect = false;
-    tune(&mut server);
-    let mut session = Session::new(server).unwrap();
-    session.connect(Time::ZERO, 0).unwrap();
-    session
+/// Connected to a server of these capabilities.
+fn offering(capabilities: &str) -> Session<u8> {
+    connected_to("2025-11-25", capabilities, |_| {})
 }
 
-/// Answers the handshake with these capabilities.
-fn shake_hands(session: &mut Session<u8>, capabilities: &str) {
-    drain(session);
-    let answer = format!(
-        r#"{{"jsonrpc":"2.0","id":2,"result":{{"protocolVersion":"2025-11-25","capabilities":{capabilities},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
-    );
-    say(session, &answer);
-    drain(session);
-}
-
-fn say(session: &mut Session<u8>, line: &str) {
-    session.handle_stdout(Time::ZERO, format!("{line}\n").as_bytes());
+/// Connected to one that offers nothing.
+fn plain(tune: impl FnOnce(&mut Server)) -> Session<u8> {
+    connected_to("2025-11-25", "{}", tune)
 }
 
 /// Until when there is nothing to do, all having been written.
@@ -70,8 +56,7 @@ fn w03_lines_that_mean_nothing_are_read_in_turns_to_the_last() {
 /// L28: the check is sent when the interval is over, no later.
 #[test]
 fn l28_a_check_is_sent_at_the_end_of_its_interval() {
-    let mut session = connecting(|server| server.settings.timeouts.health_interval = Some(SECOND));
-    shake_hands(&mut session, "{}");
+    let mut session = plain(|server| server.settings.timeouts.health_interval = Some(SECOND));
     assert_eq!(waits_until(&mut session), Some(at(SECOND)));
     session.handle_timeout(Time::from_micros(999_999));
     assert_eq!(drain(&mut session), "");
@@ -127,8 +112,7 @@ fn l26_an_id_that_is_too_long_to_repeat_is_told_and_not_answered() {
 /// L26: every answer that is refused is counted, and the request can still be answered.
 #[test]
 fn l26_refused_answers_are_counted_and_the_request_stays_open() {
-    let mut session = connecting(|server| server.settings.capabilities.roots = true);
-    shake_hands(&mut session, "{}");
+    let mut session = plain(|server| server.settings.capabilities.roots = true);
     say(&mut session, r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#);
     let Output::Request(request) = session.poll_output() else { panic!("it is asked") };
     let mut handle = request.handle;
@@ -152,8 +136,7 @@ fn l27_only_notifications_of_what_was_offered_reach_the_host() {
         ("tasks/status", r#""tasks":{}"#),
     ] {
         for offered in [true, false] {
-            let mut session = connecting(|_| {});
-            shake_hands(&mut session, &if offered { format!("{{{capability}}}") } else { "{}".to_owned() });
+            let mut session = offering(&if offered { format!("{{{capability}}}") } else { "{}".to_owned() });
             say(&mut session, &format!(r#"{{"jsonrpc":"2.0","method":"notifications/{method}"}}"#));
             let told = loop {
                 match session.poll_output() {
@@ -164,6 +147,9 @@ fn l27_only_notifications_of_what_was_offered_reach_the_host() {
             };
             let wanted = offered.then(|| format!("notifications/{method}"));
             assert_eq!(told, wanted, "{method}, offered: {offered}");
+            let counters = session.counters();
+            let counted = (counters.notifications, counters.ignored_notifications);
+            assert_eq!(counted, if offered { (1, 0) } else { (0, 1) }, "{method}");
         }
     }
 }
@@ -171,11 +157,11 @@ fn l27_only_notifications_of_what_was_offered_reach_the_host() {
 /// L27: only news about tools makes the catalog stale.
 #[test]
 fn l27_other_notifications_leave_the_catalog_as_it_is() {
-    let mut session = connecting(|_| {});
-    shake_hands(&mut session, r#"{"tools":{},"logging":{},"resources":{}}"#);
+    let mut session = offering(r#"{"tools":{},"logging":{},"resources":{}}"#);
     session.list_tools(Time::ZERO, 1).unwrap();
     drain(&mut session);
     say(&mut session, r#"{"jsonrpc":"2.0","id":4,"result":{"tools":[]}}"#);
+    drain(&mut session);
     for (method, stale) in
         [("message", false), ("resources/list_changed", false), ("tools/list_changed", true)]
     {
@@ -185,12 +171,11 @@ fn l27_other_notifications_leave_the_catalog_as_it_is() {
     }
 }
 
-/// L28: a check takes the last id there is, and none beyond it.
+/// L07: a check takes the last id there is, and none beyond it.
 #[test]
-fn l28_a_check_is_sent_with_the_last_id_and_with_none_beyond_it() {
+fn l07_a_check_is_sent_with_the_last_id_and_with_none_beyond_it() {
     for (next_id, sent) in [(LAST_ID, true), (LAST_ID + 1, false)] {
-        let mut session = connecting(|server| server.settings.timeouts.health_interval = Some(SECOND));
-        shake_hands(&mut session, "{}");
+        let mut session = plain(|server| server.settings.timeouts.health_interval = Some(SECOND));
         session.machine.next_id = next_id;
         session.handle_timeout(at(SECOND));
         assert_eq!(drain(&mut session).contains("ping"), sent, "{next_id}");
@@ -258,11 +243,10 @@ fn l13_an_answer_to_what_only_waited_is_an_answer_to_nothing() {
     assert!(session.machine.renamed.is_empty(), "and nothing is kept of it");
 }
 
-/// L11, L26: everything that has a deadline is counted while it is open.
+/// L29: everything that has a deadline is counted while it is open.
 #[test]
-fn l11_what_has_a_deadline_is_counted_as_a_timer() {
-    let mut session = connecting(|server| server.settings.capabilities.roots = true);
-    shake_hands(&mut session, "{}");
+fn l29_what_has_a_deadline_is_counted_as_a_timer() {
+    let mut session = plain(|server| server.settings.capabilities.roots = true);
     assert_eq!(session.counters().timers, 0);
     session.ping(Time::ZERO, Some(SECOND), 1).unwrap();
     session.ping(Time::ZERO, Some(SECOND * 2), 2).unwrap();
@@ -303,9 +287,9 @@ fn l22_a_secret_is_not_told_because_the_state_changed_in_the_middle_of_it() {
     assert!(!told.contains("hunter2") && told.contains("[secret] and more"), "{told}");
 }
 
-/// L06, W03: what a server says of itself is kept up to a bound.
+/// L23, W03: what a server says of itself is kept up to a bound.
 #[test]
-fn l06_the_names_that_a_server_gives_itself_are_bounded() {
+fn l23_the_names_that_a_server_gives_itself_are_bounded() {
     for (length, kept) in [(256, 256), (257, 256), (10_000, 256)] {
         let mut session = connecting(|_| {});
         drain(&mut session);
@@ -339,9 +323,14 @@ fn l06_a_handshake_that_is_answered_without_a_result_says_so() {
         });
         drain(&mut session);
         say(&mut session, answer);
-        while !matches!(session.poll_output(), Output::Wait { .. }) {}
-        session.close(Time::ZERO);
-        assert_eq!(session.machine.cause, Some(Cause::Handshake(fault)));
+        let failure = loop {
+            match session.poll_output() {
+                Output::Complete(done) => break done.outcome.unwrap_err(),
+                Output::Wait { .. } => panic!("nobody is told"),
+                _ => {}
+            }
+        };
+        assert_eq!(failure.kind(), &FailureKind::Ended(Cause::Handshake(fault)));
     }
 }
 
@@ -372,9 +361,9 @@ fn l20_a_notification_that_fills_the_queue_is_taken_and_one_byte_more_is_not() {
     }
 }
 
-/// L18, L31: only a signal that the system forbids is told as that.
+/// L17: only a signal that the system forbids is told as that.
 #[test]
-fn l18_the_end_says_whether_a_signal_was_forbidden() {
+fn l17_the_end_says_whether_a_signal_was_forbidden() {
     for (signalled, refused) in
         [(Signalled::Delivered, false), (Signalled::NoProcess, false), (Signalled::NotPermitted, true)]
     {

@@ -10,27 +10,11 @@ const TENTH: Duration = Duration::from_millis(100);
 
 /// A session that is connected to a server of this revision, with a secret and roots of the host.
 fn connected(version: &str, tune: impl FnOnce(&mut Server)) -> Session<u8> {
-    let mut server = Server::new("docs", "docs-server").secret("TOKEN", Secret::new("hunter2hunter2"));
-    server.settings.list_on_connect = false;
-    server.settings.capabilities.roots = true;
-    tune(&mut server);
-    let mut session = Session::new(server).unwrap();
-    session.connect(Time::ZERO, 0).unwrap();
-    drain(&mut session);
-    read(
-        &mut session,
-        &format!(
-            r#"{{"jsonrpc":"2.0","id":2,"result":{{"protocolVersion":"{version}","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
-        ),
-    );
-    drain(&mut session);
-    session
-}
-
-/// One line of the server.
-fn read(session: &mut Session<u8>, line: &str) {
-    let line = format!("{line}\n");
-    assert_eq!(session.handle_stdout(Time::ZERO, line.as_bytes()), line.len());
+    connected_to(version, r#"{"tools":{}}"#, |server| {
+        server.secrets.push(("TOKEN".to_owned(), Secret::new("hunter2hunter2")));
+        server.settings.capabilities.roots = true;
+        tune(server);
+    })
 }
 
 /// Polls until a wait and gives how operations ended: "answer", or the name of the failure.
@@ -84,7 +68,7 @@ fn w03_a_line_of_very_many_messages_does_not_hold_up_a_deadline() {
         rest = &rest[taken..];
         drain(&mut session);
     }
-    read(&mut session, "");
+    say(&mut session, "");
     session.handle_timeout(Time::ZERO + TENTH);
     while session.counters().timeouts == 0 {
         assert!(session.counters().noise_lines < 30_000, "all of it was read first");
@@ -105,15 +89,12 @@ fn w06_a_broken_batch_fails_the_call_it_names_and_leaves_a_trace() {
     }
     drain(&mut session);
     let good = |id: u64| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
-    read(
-        &mut session,
-        &format!(r#"[{},{{"jsonrpc":"2.0","id":4,"result":{{}} oops}},{}]"#, good(3), good(5)),
-    );
+    say(&mut session, &format!(r#"[{},{{"jsonrpc":"2.0","id":4,"result":{{}} oops}},{}]"#, good(3), good(5)));
     assert_eq!(ended(&mut session), [(1, "answer".to_owned()), (2, "MCP_INVALID_RESPONSE".to_owned())]);
     assert_eq!(session.counters().noise_lines, 1);
-    read(&mut session, r#"[{"jsonrpc":"2.0","id":5,"result":{} oops}]"#);
+    say(&mut session, r#"[{"jsonrpc":"2.0","id":5,"result":{} oops}]"#);
     assert_eq!(ended(&mut session), [(3, "MCP_INVALID_RESPONSE".to_owned())], "also in the first element");
-    read(&mut session, "[{} oops]");
+    say(&mut session, "[{} oops]");
     assert_eq!(ended(&mut session), []);
     // What could not be read of two batches, and one that names no call.
     assert_eq!((session.counters().noise_lines, session.counters().malformed), (3, 2));
@@ -124,7 +105,7 @@ fn w06_a_broken_batch_fails_the_call_it_names_and_leaves_a_trace() {
 fn l17_nothing_of_the_current_line_is_acted_on_after_a_close() {
     let mut session = connected("2025-11-25", |_| {});
     let ask = |id: u64| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"roots/list"}}"#);
-    read(&mut session, &format!("{}{}", ask(1), ask(2)));
+    say(&mut session, &format!("{}{}", ask(1), ask(2)));
     assert!(matches!(session.poll_output(), Output::Request(_)));
     session.close(Time::ZERO);
     loop {
@@ -143,7 +124,7 @@ fn w06_an_answer_with_a_null_method_is_an_answer() {
     let mut session = connected("2025-11-25", |_| {});
     session.ping(Time::ZERO, None, 1).unwrap();
     drain(&mut session);
-    read(&mut session, r#"{"jsonrpc":"2.0","id":3,"method":null,"params":null,"result":{},"error":null}"#);
+    say(&mut session, r#"{"jsonrpc":"2.0","id":3,"method":null,"params":null,"result":{},"error":null}"#);
     assert_eq!(ended(&mut session), [(1, "answer".to_owned())]);
 }
 
@@ -154,7 +135,7 @@ fn w07_odd_text_in_errors_and_in_the_handshake_is_replaced() {
     session.ping(Time::ZERO, None, 1).unwrap();
     drain(&mut session);
     let error = r#"{"code":-1,"code":-32000,"message":"bad \ud800 hunter2hunter2 \u001b[2J","more":1}"#;
-    read(&mut session, &format!(r#"{{"jsonrpc":"2.0","id":3,"error":{error}}}"#));
+    say(&mut session, &format!(r#"{{"jsonrpc":"2.0","id":3,"error":{error}}}"#));
     let Output::Complete(done) = session.poll_output() else { panic!("the call is settled") };
     let failure = done.outcome.unwrap_err();
     let remote = failure.remote().unwrap();
@@ -165,7 +146,7 @@ fn w07_odd_text_in_errors_and_in_the_handshake_is_replaced() {
     session.connect(Time::ZERO, 0).unwrap();
     drain(&mut session);
     let result = r#"{"protocolVersion":"2025-11-25","capabilities":{"\ud800":{}},"serverInfo":{"name":"a","name":"d\ud800","version":"1"}}"#;
-    read(&mut session, &format!(r#"{{"jsonrpc":"2.0","id":2,"result":{result}}}"#));
+    say(&mut session, &format!(r#"{{"jsonrpc":"2.0","id":2,"result":{result}}}"#));
     assert_eq!(ended(&mut session), [(0, "Connected".to_owned())]);
     assert_eq!(session.server_info().unwrap().name, "d\u{fffd}");
 }
@@ -174,7 +155,7 @@ fn w07_odd_text_in_errors_and_in_the_handshake_is_replaced() {
 #[test]
 fn w05_an_error_that_names_no_call_is_told_without_secrets_and_controls() {
     let mut session = connected("2025-11-25", |_| {});
-    read(
+    say(
         &mut session,
         r#"{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"\u001b[2J\u202e hunter2hunter2"}}"#,
     );
@@ -201,13 +182,13 @@ fn l33_who_connects_after_others_gave_up_waits_for_the_list() {
     let first = session.connect(Time::ZERO, 1).unwrap();
     drain(&mut session);
     let result = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
-    read(&mut session, &format!(r#"{{"jsonrpc":"2.0","id":2,"result":{result}}}"#));
+    say(&mut session, &format!(r#"{{"jsonrpc":"2.0","id":2,"result":{result}}}"#));
     drain(&mut session);
     assert!(session.cancel(Time::ZERO, first, "no patience"));
     assert_eq!(ended(&mut session), [(1, "MCP_ABORTED".to_owned())]);
     session.connect(Time::ZERO, 2).unwrap();
     assert_eq!(ended(&mut session), []);
-    read(
+    say(
         &mut session,
         r#"{"jsonrpc":"2.0","id":5,"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}}"#,
     );
@@ -227,12 +208,12 @@ fn l11_who_joins_a_walk_has_a_deadline_of_its_own() {
     session.handle_timeout(Time::ZERO + TENTH);
     assert_eq!(ended(&mut session), [(1, "MCP_TIMEOUT".to_owned())]);
     // A new walk is under way for the call.
-    read(
+    say(
         &mut session,
         r#"{"jsonrpc":"2.0","id":6,"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}}"#,
     );
     drain(&mut session);
-    read(&mut session, r#"{"jsonrpc":"2.0","id":7,"result":{"content":[]}}"#);
+    say(&mut session, r#"{"jsonrpc":"2.0","id":7,"result":{"content":[]}}"#);
     assert_eq!(ended(&mut session), [(2, "answer".to_owned())]);
 }
 
@@ -274,7 +255,7 @@ fn l16_a_refused_handshake_was_sent() {
     let mut session = Session::<u8>::new(Server::new("docs", "docs-server")).unwrap();
     session.connect(Time::ZERO, 0).unwrap();
     drain(&mut session);
-    read(&mut session, r#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25"}}"#);
+    say(&mut session, r#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25"}}"#);
     let failure = loop {
         if let Output::Complete(done) = session.poll_output() {
             break done.outcome.unwrap_err();
@@ -297,7 +278,7 @@ fn l26_sampling_with_tools_and_elicitation_by_url_are_refused() {
         ("sampling/createMessage", r#"{"messages":[],"toolChoice":{}}"#),
         ("elicitation/create", r#"{"mode":"url"}"#),
     ] {
-        read(&mut session, &format!(r#"{{"jsonrpc":"2.0","id":"x","method":"{method}","params":{params}}}"#));
+        say(&mut session, &format!(r#"{{"jsonrpc":"2.0","id":"x","method":"{method}","params":{params}}}"#));
         let reply = drain(&mut session);
         assert!(reply.contains(r#""id":"x","error":{"code":-32602"#), "{method} {params}: {reply}");
     }
@@ -314,27 +295,9 @@ fn l30_an_error_is_an_answer_to_a_health_check() {
     let ping = drain(&mut session);
     assert!(ping.contains(r#""method":"ping""#), "{ping}");
     let error = r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"no"}}"#;
-    read(&mut session, error);
+    say(&mut session, error);
     drain(&mut session);
     assert_eq!((session.state(), session.counters().pending), (State::Ready, 0));
-}
-
-/// L27: notifications of what the server offered reach the host, those of what it did not are counted.
-#[test]
-fn l27_a_notification_needs_the_capability_that_it_belongs_to() {
-    let mut session = ready();
-    for of in [
-        "tools/list_changed",
-        "prompts/list_changed",
-        "resources/list_changed",
-        "resources/updated",
-        "tasks/status",
-    ] {
-        read(&mut session, &format!(r#"{{"jsonrpc":"2.0","method":"notifications/{of}"}}"#));
-        drain(&mut session);
-    }
-    let counters = session.counters();
-    assert_eq!((counters.notifications, counters.ignored_notifications), (1, 4));
 }
 
 /// L24: a call that waited for the list is checked against the tool that was found.
@@ -344,7 +307,7 @@ fn l24_a_call_that_waited_for_the_list_fails_if_its_arguments_do_not_fit() {
     let mut session = ready();
     session.call(Time::ZERO, Call::without_arguments("t"), 1).unwrap();
     drain(&mut session);
-    read(
+    say(
         &mut session,
         r#"{"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"t","inputSchema":{"type":"object","required":["n"]}}]}}"#,
     );
@@ -362,7 +325,7 @@ fn l24_a_tool_is_looked_up_as_a_call_would_find_it() {
     assert!(session.tool("t").unwrap().is_none(), "the list was not fetched");
     session.list_tools(Time::ZERO, 1).unwrap();
     drain(&mut session);
-    read(
+    say(
         &mut session,
         r#"{"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"tool","inputSchema":{"type":"object"}}]}}"#,
     );
@@ -374,43 +337,13 @@ fn l24_a_tool_is_looked_up_as_a_call_would_find_it() {
     assert_eq!((name.as_str(), near), ("Tool", vec!["tool".to_owned()]));
 }
 
-/// L21: notifications count towards what may wait to be written.
-#[test]
-fn l21_a_notification_that_has_no_room_is_refused() {
-    let mut session = connected("2025-11-25", |server| {
-        server.settings.limits.send_queue = 1 << 10;
-        server.settings.limits.parameters = 1 << 10;
-    });
-    session.ping(Time::ZERO, None, 1).unwrap();
-    assert!(matches!(session.poll_output(), Output::Write(_)));
-    session.handle_written(Time::ZERO, 0);
-    let params = format!(r#"{{"a":"{}"}}"#, "x".repeat(600));
-    session.notify(Time::ZERO, "notifications/x", Some(&params)).unwrap();
-    let refused = session.notify(Time::ZERO, "notifications/x", Some(&params)).unwrap_err();
-    assert_eq!(refused.code(), Code::BUSY);
-}
-
-/// L21: so do the parameters of a request.
-#[test]
-fn l21_a_request_that_has_no_room_is_refused() {
-    let mut session = connected("2025-11-25", |server| {
-        server.settings.limits.send_queue = 1 << 10;
-        server.settings.limits.parameters = 1 << 10;
-    });
-    let params = format!(r#"{{"a":"{}"}}"#, "x".repeat(600));
-    let request = || crate::Request::new("vendor/x").params(params.as_str());
-    session.request(Time::ZERO, request(), 1).unwrap();
-    let refused = session.request(Time::ZERO, request(), 2).unwrap_err();
-    assert_eq!((refused.value, refused.refusal.code()), (2, Code::BUSY));
-}
-
 /// L29: a failure says which session it belongs to, and nothing of it shows what was handed in or sent.
 #[test]
 fn l29_a_failure_names_its_session_and_hints_at_near_misses() {
     let mut session = ready().with_instance(7);
     session.ping(Time::ZERO, Some(TENTH), 1).unwrap();
     drain(&mut session);
-    read(&mut session, r#"{"jsonrpc":"2.0","id":"3","result":{"private":1}}"#);
+    say(&mut session, r#"{"jsonrpc":"2.0","id":"3","result":{"private":1}}"#);
     drain(&mut session);
     session.handle_timeout(Time::ZERO + TENTH);
     let Output::Complete(done) = session.poll_output() else { panic!("the deadline has passed") };

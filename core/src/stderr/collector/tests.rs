@@ -198,7 +198,7 @@ const WORDS: &[&[u8]] = &[
 #[test]
 fn l22_the_tail_takes_no_more_memory_than_twice_its_limit() {
     const LIMIT: usize = 10_000;
-    for first in 1..=2_500 {
+    for first in (1..=2_500).step_by(7) {
         let mut collector = collector(LIMIT, SECRETS);
         collector.push(&vec![b'x'; first]);
         for _ in 0..12 {

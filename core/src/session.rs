@@ -120,7 +120,7 @@ struct Machine<T> {
     /// The group is looked at again.
     probe_at: Option<Time>,
     actions: VecDeque<Action>,
-    /// Why it ends; at the end, nothing means that the host asked for it.
+    /// Why it ends, if not because the host asked for it.
     cause: Option<Cause>,
     settling: bool,
     exit: Option<Exit>,

@@ -31,7 +31,7 @@ impl Server {
     pub fn from_json(text: &str) -> Result<Server, ConfigError> {
         let server: Server =
             serde_json::from_str(text).map_err(|error| ConfigError::Json { problem: problem(&error) })?;
-        // Of an array serde takes the fields in their order; that the outermost is one shows a wrong file.
+        // Of an array serde takes the fields in their order. Inner objects are not guarded against that.
         if !raw::is_object(text) {
             return Err(ConfigError::Json { problem: "expected a JSON object".to_owned() });
         }

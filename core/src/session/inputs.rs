@@ -319,7 +319,7 @@ impl<T> Machine<T> {
         if self.end.is_none() {
             self.end = Some(End {
                 server: self.name.clone(),
-                cause: self.cause.clone().unwrap_or(Cause::Closed),
+                cause: self.end_cause(),
                 exit: self.exit,
                 tree: self.tree,
                 signal_refused: self.signal_refused,

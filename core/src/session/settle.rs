@@ -166,6 +166,11 @@ impl<T> Machine<T> {
         known
     }
 
+    /// Why the session ends: nothing else having happened, because the host asked for it.
+    pub(super) fn end_cause(&self) -> Cause {
+        self.cause.clone().unwrap_or(Cause::Closed)
+    }
+
     /// Settles the oldest open operation because the session ends.
     pub(super) fn settle_next(&mut self) -> Option<Step<T>> {
         while self.settling {
@@ -173,8 +178,8 @@ impl<T> Machine<T> {
                 self.settling = false;
                 break;
             };
-            let cause = self.cause.clone().unwrap_or(Cause::Closed);
-            if let Some(step) = self.fail(id, entry, FailureKind::Ended(cause), None) {
+            let kind = FailureKind::Ended(self.end_cause());
+            if let Some(step) = self.fail(id, entry, kind, None) {
                 return Some(step);
             }
         }

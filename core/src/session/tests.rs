@@ -54,21 +54,31 @@ fn say(session: &mut Session<u8>, line: &str) {
     assert_eq!(session.handle_stdout(Time::ZERO, line.as_bytes()), line.len());
 }
 
-/// Writes whatever there is to write, and gives it.
-fn drain(session: &mut Session<u8>) -> String {
-    let mut written = Vec::new();
+/// Polls until a wait, writing what there is to write, and gives what `pick` takes.
+fn picked<R>(session: &mut Session<u8>, mut pick: impl FnMut(&Output<'_, u8>) -> Option<R>) -> Vec<R> {
+    let mut picked = Vec::new();
     loop {
-        match session.poll_output() {
+        let output = session.poll_output();
+        picked.extend(pick(&output));
+        match output {
             Output::Spawn => session.handle_spawned(Time::ZERO, 1),
             Output::Write(bytes) => {
-                written.extend_from_slice(bytes);
                 let count = bytes.len();
                 session.handle_written(Time::ZERO, count);
             }
-            Output::Wait { .. } => return String::from_utf8(written).unwrap(),
+            Output::Wait { .. } => return picked,
             _ => {}
         }
     }
+}
+
+/// Writes whatever there is to write, and gives it.
+fn drain(session: &mut Session<u8>) -> String {
+    let written = picked(session, |output| match output {
+        Output::Write(bytes) => Some(bytes.to_vec()),
+        _ => None,
+    });
+    String::from_utf8(written.concat()).unwrap()
 }
 
 #[test]
@@ -130,14 +140,10 @@ fn l29_each_kind_of_diagnostic_is_counted_by_itself() {
         Time::ZERO,
         b"noise\nmore noise\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/unheard-of\"}\n",
     );
-    let mut counts = Vec::new();
-    loop {
-        match session.poll_output() {
-            Output::Diagnostic(diagnostic) => counts.push(diagnostic.count),
-            Output::Wait { .. } => break,
-            _ => {}
-        }
-    }
+    let counts = picked(&mut session, |output| match output {
+        Output::Diagnostic(diagnostic) => Some(diagnostic.count),
+        _ => None,
+    });
     assert_eq!(counts, [1, 2, 1]);
 }
 
@@ -248,14 +254,10 @@ fn w05_a_message_over_several_lines_ends_at_a_line_of_something_else() {
     ] {
         let mut session = ready();
         session.handle_stdout(Time::ZERO, lines.as_bytes());
-        let mut told = Vec::new();
-        loop {
-            match session.poll_output() {
-                Output::Diagnostic(diagnostic) => told.push(diagnostic.to_string()),
-                Output::Wait { .. } => break,
-                _ => {}
-            }
-        }
+        let told = picked(&mut session, |output| match output {
+            Output::Diagnostic(diagnostic) => Some(diagnostic.to_string()),
+            _ => None,
+        });
         assert_eq!(told.len(), 2, "{told:?}");
         for (told, kind) in told.iter().zip(kinds) {
             assert!(told.contains(kind), "{told}");

@@ -24,17 +24,11 @@ fn plain(tune: impl FnOnce(&mut Server)) -> Session<u8> {
 
 /// Until when there is nothing to do, all having been written.
 fn waits_until(session: &mut Session<u8>) -> Option<Time> {
-    loop {
-        match session.poll_output() {
-            Output::Spawn => session.handle_spawned(Time::ZERO, 1),
-            Output::Write(bytes) => {
-                let count = bytes.len();
-                session.handle_written(Time::ZERO, count);
-            }
-            Output::Wait { until, .. } => return until,
-            _ => {}
-        }
-    }
+    let waits = picked(session, |output| match output {
+        Output::Wait { until, .. } => Some(*until),
+        _ => None,
+    });
+    waits.into_iter().next().flatten()
 }
 
 /// W03: short lines are read in turns too, and none of them waits for something else to happen.
@@ -43,7 +37,6 @@ fn w03_lines_that_mean_nothing_are_read_in_turns_to_the_last() {
     let mut session = ready();
     let lines = "x\n".repeat(30_000);
     assert_eq!(session.handle_stdout(Time::ZERO, lines.as_bytes()), lines.len());
-    // Every one of them is so far told or counted by then.
     while session.counters().noise_lines < 8_192 {
         assert!(!matches!(session.poll_output(), Output::Wait { .. }));
     }
@@ -138,14 +131,11 @@ fn l27_only_notifications_of_what_was_offered_reach_the_host() {
         for offered in [true, false] {
             let mut session = offering(&if offered { format!("{{{capability}}}") } else { "{}".to_owned() });
             say(&mut session, &format!(r#"{{"jsonrpc":"2.0","method":"notifications/{method}"}}"#));
-            let told = loop {
-                match session.poll_output() {
-                    Output::Notification(told) => break Some(told.method.to_owned()),
-                    Output::Wait { .. } => break None,
-                    _ => {}
-                }
-            };
-            let wanted = offered.then(|| format!("notifications/{method}"));
+            let told = picked(&mut session, |output| match output {
+                Output::Notification(told) => Some(told.method.to_owned()),
+                _ => None,
+            });
+            let wanted: Vec<_> = offered.then(|| format!("notifications/{method}")).into_iter().collect();
             assert_eq!(told, wanted, "{method}, offered: {offered}");
             let counters = session.counters();
             let counted = (counters.notifications, counters.ignored_notifications);
@@ -275,15 +265,12 @@ fn l22_a_secret_is_not_told_because_the_state_changed_in_the_middle_of_it() {
     let mut told = Vec::new();
     for rest in [&b""[..], b"ter2 and more\n"] {
         session.handle_stderr(Time::ZERO, rest);
-        loop {
-            match session.poll_output() {
-                Output::Stderr(bytes) => told.extend_from_slice(bytes),
-                Output::Wait { .. } => break,
-                _ => {}
-            }
-        }
+        told.extend(picked(&mut session, |output| match output {
+            Output::Stderr(bytes) => Some(bytes.to_vec()),
+            _ => None,
+        }));
     }
-    let told = String::from_utf8(told).unwrap();
+    let told = String::from_utf8(told.concat()).unwrap();
     assert!(!told.contains("hunter2") && told.contains("[secret] and more"), "{told}");
 }
 
